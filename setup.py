@@ -23,6 +23,7 @@ EXTRAS = {
     "pynn": ["pynn>=0.13"],
     "units": ["pint>=0.24"],
     "equations": ["sympy>=1.12"],
+    "compiler": ["ziglang>=0.13"],
 }
 EXTRAS["test"] = [
     "pytest>=8",
@@ -35,7 +36,7 @@ EXTRAS["test"] = [
     "nbclient",
     "nbformat",
     "ipykernel",
-    "openmpi",  # mpiexec without a system package
+    "openmpi; sys_platform != 'win32'",  # mpiexec without a system package
     *NVRTC,
     *EXTRAS["mpi"],
     *EXTRAS["plot"],
@@ -55,7 +56,8 @@ packages = [name for name in packages if not name.startswith("neurodriver.compon
 packages += ["neurodriver.components"] + [
     "neurodriver.components." + name for name in find_packages("components")
 ]
-packages += ["neurodriver.circuits.data.optic_lobe"]
+DATA = {f"neurodriver.circuits.data.{name}": f"data/{name}" for name in ("circuits", "optic_lobe")}
+packages += DATA
 
 setup(
     name="neurodriver",
@@ -68,7 +70,7 @@ setup(
     packages=packages,
     package_dir={
         "neurodriver.components": "components",
-        "neurodriver.circuits.data.optic_lobe": "data/optic_lobe",
+        **DATA,
     },
     package_data={
         "neurodriver": ["py.typed"],
@@ -78,7 +80,7 @@ setup(
         "neurodriver.codegen.cpu": ["*.h"],
         "neurodriver.backends.cpu": ["*.cpp", "*.h"],
         "neurodriver.compat.base_classes": ["*.h"],
-        "neurodriver.circuits.data.optic_lobe": ["*"],
+        **{name: ["*"] for name in DATA},
     },
     install_requires=[
         "numpy>=2.0",

@@ -5,7 +5,7 @@ python examples/01_one_neuron.py
 
 import neurodriver as nd
 
-circuit = nd.Circuit.from_file("data/circuits/one_neuron.gexf")
+circuit = nd.example("one_neuron")
 current = nd.StepInput("I", ["neuron"], 10.0, start=0.02, stop=0.08)  # uA/cm^2, from 20 to 80 ms
 recorder = nd.HDF5Recorder(
     "out/one_neuron.h5", [("V", None), ("spike_state", None)], overwrite=True

@@ -42,7 +42,7 @@ def stimulus(path: Path) -> None:
 def report(recording: Path, figure: Path) -> int:
     """Print the tuning of the T4 neurons, draw it, and compare it with the reference."""
     spans = sweeps(expand(EXTENT), DT).spans
-    reference = json.loads(REFERENCE.read_text())["responses"]
+    reference = json.loads(REFERENCE.read_text(encoding="utf-8"))["responses"]
     failed = 0
     with Recording(recording) as result:
         potential = np.asarray(result.data("V", CELLS))

@@ -17,7 +17,7 @@ class VoltageClamp(nd.UserInput):
         self.variables["I"]["input"] = 10.0 * (HOLD - self.lpu.get("V"))
 
 
-circuit = nd.Circuit.from_file("data/circuits/one_neuron.gexf")
+circuit = nd.example("one_neuron")
 noise = nd.NoiseInput("I", ["neuron"], mean=0.5, sigma=0.5, tau=5e-3, seed=1)
 clamp = nd.RecordedInput(VoltageClamp([("I", ["neuron"])]), "out/clamp_current.h5", overwrite=True)
 recorder = nd.MemoryRecorder([("V", None)])

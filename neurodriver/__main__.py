@@ -15,6 +15,7 @@ import click
 from . import __version__
 from .errors import CircuitWarning, NeurodriverError, RunInterrupted
 from .settings import launched
+from .system import interrupt_main_thread
 
 
 class _Lazy(click.Group):
@@ -65,12 +66,11 @@ def _no_interrupt_lost() -> Iterator[None]:
 def _raise_again(lost: sys.UnraisableHookArgs) -> None:
     """Raise a lost interrupt again a little later, in the main thread."""
     if isinstance(lost.exc_value, KeyboardInterrupt):
-        main_thread = threading.main_thread()
         # A shell ignores SIGINT in the background. SIGTERM interrupts a rank there, too.
         ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
-        if ignored and threading.current_thread() is main_thread:
+        if ignored and threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGINT, signal.default_int_handler)
-        timer = threading.Timer(AGAIN, signal.pthread_kill, (main_thread.ident, signal.SIGINT))
+        timer = threading.Timer(AGAIN, interrupt_main_thread)
         timer.daemon = True
         timer.start()
     else:

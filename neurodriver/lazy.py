@@ -42,6 +42,7 @@ LATER = {
     "Within": "circuit",
     "compare": "results.comparison",
     "describe": "model.page",
+    "example": "circuits.example",
     "load_experiment": "experiment",
     "open_sweep": "sweeps",
     "sweep": "sweeps",
@@ -53,6 +54,7 @@ LATER = {
 if TYPE_CHECKING:
     from .adapters import *  # noqa: F403
     from .circuit import Axis, Formula, Near, Offsets, PopulationView, Within
+    from .circuits.example import example
     from .components.plasticity import *  # noqa: F403
     from .experiment import load_experiment
     from .inputs.sonata import SonataInput
@@ -77,6 +79,7 @@ if TYPE_CHECKING:
         "SynapseRecorder",
         "Trace",
         "describe",
+        "example",
         "load_experiment",
     ]
     __all__ += ["Comparison", "compare", "open_sweep", "sweep"]

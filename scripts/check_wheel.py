@@ -1,20 +1,21 @@
-"""Build the wheel, install it in an empty folder and use it there: what is shipped is complete.
+"""Build sdist and wheel, and run the README with them in an empty folder: what is shipped is whole.
 
 python scripts/check_wheel.py
 """
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
-import venv
 import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-NEEDED = (
+IN_WHEEL = (
     "neurodriver/native/math.h",
     "neurodriver/native/math_exp.h",
     "neurodriver/codegen/simt/device.cuh",
@@ -23,8 +24,16 @@ NEEDED = (
     "neurodriver/codegen/simt/event_lists.cuh",
     "neurodriver/components/axon_hillocks/leaky_iaf.py",
     "neurodriver/circuits/data/optic_lobe/types.csv",
+    "neurodriver/circuits/data/circuits/one_neuron.gexf",
     "neurodriver/py.typed",
 )
+IN_SDIST = (
+    "README.md", "LICENSE", "CITATION.cff", "setup.py", "pyproject.toml", "docs/install.md",
+    "docs/design/README.md", "examples/01_one_neuron.py", "examples/papers/brunel_2000.py",
+    "tests/unit/test_system.py", "tests/conftest.py", "scripts/run_readme.py",
+    "components/axon_hillocks/leaky_iaf.py", "data/figures/moving_edge.png", "neurodriver/py.typed",
+)  # fmt: skip
+BUILD = "import setuptools.build_meta as b; b.build_sdist({0!r})"
 
 
 def copy_of_the_tree(target: Path) -> Path:
@@ -39,36 +48,61 @@ def copy_of_the_tree(target: Path) -> Path:
     return target
 
 
+def built(folder: Path) -> tuple[Path, Path]:
+    """Return the sdist of the tree, and the wheel that is made of the sdist."""
+    tree = copy_of_the_tree(folder / "tree")
+    words = [sys.executable, "-c", BUILD.format(str(folder))]
+    subprocess.run(words, cwd=tree, check=True, stdout=subprocess.DEVNULL)
+    sdist = next(folder.glob("*.tar.gz"))
+    pip = [sys.executable, "-m", "pip", "-q", "--disable-pip-version-check"]
+    subprocess.run([*pip, "wheel", "--no-deps", "-w", folder, sdist], check=True)
+    return sdist, next(folder.glob("*.whl"))
+
+
+def lacking(sdist: Path, wheel: Path) -> list[str]:
+    """Return what the two have not got."""
+    with tarfile.open(sdist) as content:
+        held = {name.partition("/")[2] for name in content.getnames()}
+    out = [f"the sdist lacks {name}" for name in IN_SDIST if name not in held]
+    out += [f"the wheel lacks {name}" for name in IN_WHEEL if name not in names_in(wheel)]
+    with tempfile.TemporaryDirectory() as folder, tarfile.open(sdist) as content:
+        content.extractall(folder, filter="data")
+        link = next(Path(folder).iterdir()) / "neurodriver" / "components"
+        if not (link / "__init__.py").is_file():
+            out.append("the sdist lacks what neurodriver/components leads to")
+    return out
+
+
+def names_in(wheel: Path) -> set[str]:
+    """Return the names of the files of a wheel."""
+    with zipfile.ZipFile(wheel) as content:
+        return set(content.namelist())
+
+
 def main() -> int:
-    with tempfile.TemporaryDirectory() as folder:
-        pip = [sys.executable, "-m", "pip", "-q", "--disable-pip-version-check"]
-        tree = copy_of_the_tree(Path(folder, "tree"))
-        subprocess.run([*pip, "wheel", "--no-deps", "-w", folder, str(tree)], check=True)
-        wheel = next(Path(folder).glob("*.whl"))
-        names = set(zipfile.ZipFile(wheel).namelist())
-        missing = [name for name in NEEDED if name not in names]
-        if missing:
-            print("the wheel lacks", *missing)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        sdist, wheel = built(folder)
+        if missing := lacking(sdist, wheel):
+            print(*missing, sep="\n")
             return 1
-        home = Path(folder, "env")
         # the packages it needs are those of this environment; the project itself is not
-        venv.create(home, with_pip=False)
-        site = next((home / "lib").glob("python*")) / "site-packages"
+        site = folder / "site"
         with zipfile.ZipFile(wheel) as content:
             content.extractall(site)
-        path = [str(site), *[p for p in sys.path if p.endswith("site-packages")]]
+        own = {**os.environ, "PYTHONPATH": str(site)}
         code = (
-            f"import sys; sys.path[:0] = {path!r}; import neurodriver; "
-            "assert neurodriver.__file__.startswith(sys.path[0]), neurodriver.__file__; "
-            "from neurodriver.circuits.optic_lobe import circuit; print(circuit(1)); "
-            "from neurodriver.__main__ import main; sys.exit(main(['models']))"
+            f"import neurodriver; assert neurodriver.__file__.startswith({str(site)!r}), "
+            "neurodriver.__file__; from neurodriver.circuits.optic_lobe import circuit; "
+            "print(circuit(1))"
         )
-        work = Path(folder, "empty")
-        work.mkdir()
-        command = [str(home / "bin" / "python"), "-I", "-c", code]
-        done = subprocess.run(command, cwd=work, capture_output=True, text=True)
-    print(done.stdout.splitlines()[0] if done.stdout else "", done.stderr, sep="\n")
-    print("wheel:", "good" if done.returncode == 0 else "broken")
+        empty = folder / "empty"
+        empty.mkdir()
+        for words in (["-c", code], [str(ROOT / "scripts" / "run_readme.py")]):
+            done = subprocess.run([sys.executable, *words], cwd=empty, env=own)
+            if done.returncode:
+                break
+    print("sdist and wheel:", "broken" if done.returncode else "good")
     return done.returncode
 
 

@@ -1,11 +1,10 @@
-"""Run every example and every Python block of the README, as a reader would.
+"""Run every example, as a reader would.
 
 python scripts/run_examples.py
 """
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 import time
@@ -35,26 +34,15 @@ SMALL = {
 """Run in a small form; what a reader runs without arguments takes longer."""
 
 
-def run(title: str, command: list[str], text: str | None = None) -> bool:
+def run(title: str, command: list[str]) -> bool:
     """Run one program in the project's root; print a line and, when it fails, all it said."""
     begin = time.perf_counter()
-    done = subprocess.run(command, cwd=ROOT, input=text, capture_output=True, text=True)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     word = "ok  " if done.returncode == 0 else "FAIL"
     print(f"{word} {time.perf_counter() - begin:6.1f} s  {title}")
     if done.returncode:
         print(done.stdout, done.stderr, sep="\n")
     return done.returncode == 0
-
-
-def blocks(path: Path) -> list[str]:
-    """Return the Python blocks of a Markdown file."""
-    return re.findall(r"^```python\n(.*?)^```", path.read_text(encoding="utf-8"), re.S | re.M)
-
-
-def commands(path: Path) -> list[str]:
-    """Return the command lines of a Markdown file that call ``neurodriver``."""
-    lines = path.read_text(encoding="utf-8").splitlines()
-    return [line.strip() for line in lines if line.startswith("    neurodriver ")]
 
 
 def main() -> int:
@@ -69,19 +57,6 @@ def main() -> int:
         elif path.name not in WITH_ARGUMENTS:
             more = SMALL.get(path.name, []) + ([str(file)] if file else [])
             good &= run(title, [sys.executable, str(path), *more])
-    found = blocks(ROOT / "README.md")
-    if not found:
-        print("FAIL README.md has no Python block")
-        good = False
-    # one after the other, as they are read: a later block may use what an earlier one made
-    for i in range(len(found)):
-        text = "\n".join(found[: i + 1])
-        good &= run(f"README.md, Python block {i + 1}", [sys.executable, "-"], text)
-    found = commands(ROOT / "README.md")
-    good &= bool(found)
-    for line in found:
-        words = [sys.executable, "-m", *line.split()]
-        good &= run(f"README.md: {line}", words)
     return 0 if good else 1
 
 

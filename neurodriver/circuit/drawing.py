@@ -7,7 +7,6 @@ the number of the draw, so neither threads nor windows change one.
 from __future__ import annotations
 
 import ctypes as ct
-import os
 from functools import cache
 from typing import Any
 
@@ -15,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import CircuitError
-from ..native.buffers import free_memory
 from ..native.compiler import build
 from ..native.headers import INLINE, header
 from ..profiling.phases import phased
+from ..system import cores, free_memory
 from .distributions import Law
 from .located import Located
 from .rules import Ends, Lattice, Rule
@@ -144,7 +143,7 @@ class Rows:
         located: Located | None = None,
     ) -> None:
         self.ends = ends
-        self.threads = threads or len(os.sched_getaffinity(0))
+        self.threads = threads or cores()
         given: dict[str, Any] = {"number": 0, "multapses": 1, "chance": 0.0, **rule.fields}
         self._kept: list[Any] = []
         lattice = _Lattice()
@@ -309,7 +308,7 @@ def near_first(
     takes how many are at its front.
     """
     size = 0 if multiple is None else multiple.itemsize
-    numbers = (len(os.sched_getaffinity(0)), len(count), width, size)
+    numbers = (cores(), len(count), width, size)
     _call("nd_near_first", *numbers, first, code, multiple, count)
 
 

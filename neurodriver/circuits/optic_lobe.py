@@ -19,7 +19,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -28,6 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from neurodriver.circuit import Axis, Circuit, Connections, Offsets, Population, Projection
 from neurodriver.circuit.cut import Parts, cut
+from neurodriver.circuits.example import data_folder
 from neurodriver.components.membranes.graded_neuron import GradedNeuron
 from neurodriver.errors import CircuitError, near, quoted
 
@@ -147,25 +147,6 @@ class _Filters(NamedTuple):
     inhibitory: NDArray[np.bool_]
 
 
-def data_folder() -> Path:
-    """Return the folder of the tables: the checkout's own, else the installed copy.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is neither.
-    """
-    checkout = Path(__file__).resolve().parents[2] / "data" / "optic_lobe"
-    installed = Path(str(resources.files(__package__))) / "data" / "optic_lobe"
-    for folder in (checkout, installed):
-        if (folder / "filters.csv").is_file():
-            return folder
-    raise FileNotFoundError(
-        f"the tables of the optic lobe are neither in {checkout} nor in {installed}; "
-        "make them with scripts/make_optic_lobe_data.py"
-    )
-
-
 def lattice(
     extent: int, kind: str = "stride", a: int = 1, b: int = 1
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
@@ -217,7 +198,7 @@ def expand(extent: int, folder: Path | None = None) -> OpticLobe:
     -------
     OpticLobe
     """
-    folder = data_folder() if folder is None else folder
+    folder = data_folder("optic_lobe") if folder is None else folder
     types = _read(folder / "types.csv")
     kinds = zip(types["lattice"], types["a"], types["b"], strict=True)
     places = [lattice(extent, kind, int(a), int(b)) for kind, a, b in kinds]
@@ -264,7 +245,7 @@ def from_rules(extent: int, folder: Path | None = None, stored: bool | str = "au
     stored
         Whether connections are stored, as `Projection` takes it.
     """
-    folder = data_folder() if folder is None else folder
+    folder = data_folder("optic_lobe") if folder is None else folder
     types, pairs = _read(folder / "types.csv"), _read(folder / "pairs.csv")
     cells = {str(row["type"]): _population(row, extent) for row in types}
     filters = _read(folder / "filters.csv")

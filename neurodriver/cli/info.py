@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from .. import __version__, settings
+from .. import __version__, settings, system
 from ..errors import CompileError
 
 PACKAGES = (
@@ -34,7 +34,7 @@ def report() -> dict[str, str]:
 
     out = {"neurodriver": __version__, "python": sys.version.split()[0]}
     out["machine"] = f"{platform.system()} {platform.machine()}"
-    out["cores"] = str(len(os.sched_getaffinity(0)))
+    out["cores"] = str(system.cores())
     try:
         compiler = find_compiler()
         out["compiler"] = f"{' '.join(compiler.command)}: {compiler.version}"
@@ -43,7 +43,7 @@ def report() -> dict[str, str]:
     out["CUDA compiler"] = _cuda_compiler()
     out["kernel cache"] = str(settings.cache_folder())
     out["gpu"] = _gpus()
-    out["mpiexec"] = shutil.which("mpiexec") or "none"
+    out["mpiexec"] = system.program("mpiexec") or "none"
     for package in PACKAGES:
         try:
             out[package] = metadata.version(package)

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any
 
+from ..system import USER_SIGNAL
+
 Handler = Callable[[int, FrameType | None], Any]
 
 
@@ -22,7 +24,7 @@ def _handling(number: int, handler: Any) -> Iterator[None]:
 
 @contextlib.contextmanager
 def ExceptionOnSignal(
-    s: int = signal.SIGUSR1, e: type[Exception] = Exception, i: object = None
+    s: int = USER_SIGNAL, e: type[Exception] = Exception, i: object = None
 ) -> Iterator[None]:
     """Raise an exception when a signal comes; ``i`` tells in the message who got it."""
 
@@ -35,7 +37,7 @@ def ExceptionOnSignal(
 
 @contextlib.contextmanager
 def TryExceptionOnSignal(
-    s: int = signal.SIGUSR1, e: type[Exception] = Exception, i: object = None
+    s: int = USER_SIGNAL, e: type[Exception] = Exception, i: object = None
 ) -> Iterator[None]:
     """Leave the block, without an exception, when a signal comes."""
     with ExceptionOnSignal(s, e, i), contextlib.suppress(e):
@@ -43,7 +45,7 @@ def TryExceptionOnSignal(
 
 
 @contextlib.contextmanager
-def IgnoreSignal(s: int = signal.SIGUSR1) -> Iterator[None]:
+def IgnoreSignal(s: int = USER_SIGNAL) -> Iterator[None]:
     """Ignore a signal."""
     with _handling(s, signal.SIG_IGN):
         yield

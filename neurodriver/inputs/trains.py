@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..system import cores
 from .base import EventChunk
 from .draws import Draws
 
@@ -129,7 +129,7 @@ class _Ahead:
 
     def __init__(self, trains: Trains) -> None:
         self._trains = trains
-        threads = max(1, min(_MOST_THREADS, len(os.sched_getaffinity(0)) - 1))
+        threads = max(1, min(_MOST_THREADS, cores() - 1))
         self._pool = ThreadPoolExecutor(threads, "neurodriver-draws")
         self._drawn: dict[int, Future[_Window]] = {}
 

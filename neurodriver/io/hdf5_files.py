@@ -17,6 +17,7 @@ from typing import Any
 import h5py
 
 from ..errors import CircuitError, NeurodriverError, quoted
+from ..system import read_at
 
 BROKEN: tuple[type[Exception], ...] = (
     OSError, RuntimeError, ValueError, TypeError, LookupError, ArithmeticError, AttributeError,
@@ -155,7 +156,7 @@ def _damaged_heap(path: Path, most: int) -> int | None:
             parts = [(0, size)] if size <= most else [(0, half), (size - half, size)]
             for begin, end in parts:
                 for first in range(begin, end, _BLOCK):
-                    block = os.pread(file.fileno(), _BLOCK + len(_HEAP) - 1, first)
+                    block = read_at(file.fileno(), _BLOCK + len(_HEAP) - 1, first)
                     at = block.find(_HEAP)
                     while at >= 0:
                         if not _in_order(file.fileno(), first + at, size):
@@ -168,10 +169,10 @@ def _damaged_heap(path: Path, most: int) -> int | None:
 
 def _in_order(fd: int, place: int, size: int) -> bool:
     """Whether the objects of a heap fill it."""
-    (whole,) = struct.unpack("<Q", os.pread(fd, 8, place + 8).ljust(8, b"\0"))
+    (whole,) = struct.unpack("<Q", read_at(fd, 8, place + 8).ljust(8, b"\0"))
     if whole > size - place:
         return False
-    heap, at = os.pread(fd, whole, place), 16
+    heap, at = read_at(fd, whole, place), 16
     while at + 16 <= len(heap):
         number, _, _, length = struct.unpack_from("<HHIQ", heap, at)
         step = 16 + -(-length // 8) * 8 if number else length

@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from .. import system
 from ..circuit.records import RESERVED, Records, to_networkx
 from ..errors import NeurodriverError, quoted
 
@@ -52,7 +53,7 @@ def new_file(path: Path) -> int:
     """Open a new file for writing; whatever has its name is removed, links are not followed."""
     with suppress(FileNotFoundError):
         os.unlink(path)
-    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+    return os.open(path, system.NEW, 0o666)
 
 
 @contextmanager
@@ -69,8 +70,7 @@ def complete_or_none(path: Path) -> Iterator[Path]:
             raise NeurodriverError(f"{path}: not a regular file; choose another name")
         os.close(new_file(part))
         yield part
-        with open(part, "rb") as file:
-            os.fsync(file.fileno())
+        system.store(part)
         os.replace(part, goal)
     except OSError as error:
         raise NeurodriverError(f"{path}: cannot be written ({error.strerror or error})") from None

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .processes import processor_seconds, state_of
+from ..system import processor_seconds, state_of
 from .tasks import SCRIPT, TASKS, WAITING, Seen
 
 PAUSE = 0.5

@@ -11,17 +11,16 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
-import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from ..errors import NeurodriverError
-from .processes import processes_of, state_of
+from ..system import end_process, environments, shared_memory, state_of
 
 OTHER_HOSTS = 10
 """Times the limit that ranks of other hosts may take to start: nothing is known of them."""
@@ -31,6 +30,9 @@ LAUNCHER_SECONDS = 5.0
 launcher has answered its call, and a busy launcher answers late."""
 
 ADVICE = "NEURODRIVER_TIMEOUT sets this time"
+
+_JOB, _RANK = "PMIX_NAMESPACE", "PMIX_RANK"
+"""Variables by which a launcher tells a process what it is."""
 
 _STARTED, _WAITS = "started", "waits"
 
@@ -83,7 +85,10 @@ def _start_without_lock() -> None:
     if not MPI.Is_initialized():
         given = ctypes.c_int()
         functions = ctypes.CDLL(MPI.__file__)
-        functions.MPI_Init_thread(None, None, MPI.THREAD_MULTIPLE, ctypes.byref(given))
+        if hasattr(functions, "MPI_Init_thread"):
+            functions.MPI_Init_thread(None, None, MPI.THREAD_MULTIPLE, ctypes.byref(given))
+        else:  # Windows shows no functions of the libraries that a library uses
+            MPI.Init_thread(MPI.THREAD_MULTIPLE)
 
 
 # -- who has come ---------------------------------------------------------------------------------
@@ -101,7 +106,7 @@ def leave_sign(text: str = _STARTED) -> None:
     with contextlib.suppress(OSError):
         if not path.exists() or _sign(path)[0] == os.getpid():
             new = path.with_suffix(f".{os.getpid()}")
-            new.write_text(f"{os.getpid()} {text}")
+            new.write_text(f"{os.getpid()} {text}", encoding="utf-8")
             new.replace(path)
 
 
@@ -111,7 +116,7 @@ def _sign_name() -> str:
 
 
 def _sign(path: Path) -> tuple[int, str]:
-    number, _, text = path.read_text().partition(" ")
+    number, _, text = path.read_text(encoding="utf-8").partition(" ")
     return int(number), text
 
 
@@ -137,9 +142,8 @@ def _watch(limit: float, done: threading.Event) -> None:
             first, ranks, text = missing
             if first:
                 print(f"error: {text} after {limit:g} s; {ADVICE}", file=sys.stderr, flush=True)
-                for process in processes_of(ranks):
-                    with contextlib.suppress(OSError):
-                        os.kill(process, signal.SIGKILL)
+                for process in _processes_of(ranks):
+                    end_process(process)
             time.sleep(LAUNCHER_SECONDS)
             os._exit(1)
 
@@ -165,6 +169,13 @@ def _missing(late: bool) -> tuple[bool, list[int], str] | None:
     return (first, [], "a rank has not started MPI") if late else None
 
 
+def _processes_of(ranks: Collection[int]) -> list[int]:
+    """Return the processes of some ranks of this job, without this one."""
+    wanted = {f"{_RANK}={rank}".encode() for rank in ranks}
+    job = f"{_JOB}={os.environ.get(_JOB)}".encode()
+    return [one for one, given in environments() if job in given and given & wanted]
+
+
 def _ranks(numbers: list[int]) -> str:
     return f"rank {', '.join(map(str, sorted(numbers)))}"
 
@@ -183,11 +194,9 @@ def remove_segments(rank: int, every: int = 0) -> None:
     every : int
         Do nothing unless the process uses those of so many ranks.
     """
-    with contextlib.suppress(OSError, ValueError):
-        maps = Path("/proc/self/maps").read_text().splitlines()
-        found = {line.split(maxsplit=5)[5] for line in maps if "_segment." in line}
-        found = {path for path in found if path.startswith("/dev/shm/")}
-        if len(found) >= every:
-            for path in found:
-                if path.endswith(f".{rank}"):
-                    os.unlink(path)
+    found = {path for path in shared_memory() if "_segment." in path.name}
+    if len(found) >= every:
+        for path in found:
+            if path.suffix == f".{rank}":
+                with contextlib.suppress(OSError):
+                    path.unlink()

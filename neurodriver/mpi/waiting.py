@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable
 
 from ..errors import NeurodriverError
+from ..system import give_way
 from .tasks import TASKS
 
 _SPIN = 1e-4
@@ -42,7 +42,7 @@ def wait_until(
                 raise NeurodriverError(f"no answer from {whom} within {seconds:g} s")
             if waited < (_NAP if crowded else _YIELD):
                 if crowded or waited > _SPIN:
-                    os.sched_yield()
+                    give_way()
                 continue
             time.sleep(min(max(_NAP, waited / 50), _LONGEST_NAP))
             if waited - listened > _LISTEN_SECONDS:

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from .. import settings
 from ..errors import NeurodriverError
+from ..system import cores
 from . import starting
 from .channels import Channel, SendsList
 from .heartbeat import Heartbeats, this_process
@@ -137,7 +138,7 @@ class MPIWorld(World):
         self.rank, self.size = self._comm.rank, self._comm.size
         here = self._comm.Split_type(MPI.COMM_TYPE_SHARED)
         self.local_rank, self.local_size = here.rank, here.size
-        self.crowded = self.local_size > len(os.sched_getaffinity(0))
+        self.crowded = self.local_size > cores()
         self._sent: list[Any] = []
         self._alarmed: set[int] = set()  # numbers of jobs
         self._gone: set[int] = set()

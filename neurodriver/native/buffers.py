@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from itertools import count
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,16 +24,6 @@ LANES = 16
 def padded(count: int) -> int:
     """Return ``count`` rounded up to whole vectors."""
     return -(-count // LANES) * LANES
-
-
-def free_memory() -> float:
-    """Return the bytes of memory that are free for a simulation."""
-    try:
-        text = Path("/proc/meminfo").read_text()
-        line = next(x for x in text.splitlines() if x.startswith("MemAvailable"))
-        return 0.9 * 1024 * float(line.split()[1])
-    except (OSError, StopIteration):
-        return 0.5 * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def aligned(size: int, dtype: DTypeLike) -> NDArray[Any]:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 
-from .. import settings
+from .. import settings, system
 from ..errors import CompileError
 
 LOG = 4000
@@ -59,11 +59,10 @@ def _made(path: Path, make: Callable[[Path], object]) -> Path:
     with tempfile.TemporaryDirectory(dir=path.parent, prefix=".build-") as work:
         made, sums = Path(work, path.name), Path(work, path.name + CHECKED)
         make(made)
-        sums.write_text(hashlib.sha256(made.read_bytes()).hexdigest())
+        sums.write_text(hashlib.sha256(made.read_bytes()).hexdigest(), encoding="ascii")
         for one in (made, sums):
-            with open(one, "rb") as file:
-                os.fchmod(file.fileno(), 0o600)
-                os.fsync(file.fileno())
+            one.chmod(0o600)
+            system.store(one)
         # The checksum is written last: a file without one is made again. Another process may write
         # both at the same time, with other bytes. If the two do not fit, the file is made again.
         path.with_name(sums.name).unlink(missing_ok=True)
@@ -84,21 +83,17 @@ def _whole(path: Path) -> bool:
 
 def _content(path: Path) -> bytes:
     """Return what a file of the cache holds."""
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    fd = os.open(path, system.READING)
     with open(fd, "rb") as file:
         info = os.fstat(fd)
-        if info.st_uid != os.getuid():
+        if system.is_another_users(info):
             raise CompileError(
                 f"{path}: this file of the cache of compiled kernels belongs to somebody else, who "
                 f"may have put it there; it is not run: delete the folder {path.parent}"
             )
-        if not _is_ours(info) or not stat.S_ISREG(info.st_mode):
+        if system.others_can_write(info) or not stat.S_ISREG(info.st_mode):
             raise PermissionError(errno.EPERM, "others can write it")
         return file.read()
-
-
-def _is_ours(info: os.stat_result) -> bool:
-    return info.st_uid == os.getuid() and not info.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
 def _folder() -> Path:
@@ -109,7 +104,8 @@ def _folder() -> Path:
         if os.environ.get("NEURODRIVER_CACHE"):  # asked for
             raise
         return _own_folder()
-    if not _is_ours(folder.stat()):
+    info = folder.stat()
+    if system.is_another_users(info) or system.others_can_write(info):
         raise CompileError(
             f"{folder}: the cache of compiled kernels must belong to you and be writable by you "
             f"alone, as its files are run; somebody else may have written into it: delete it, or "

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
-import platform
 import shutil
 import subprocess
 import sys
@@ -20,32 +19,9 @@ from pathlib import Path
 from .. import settings
 from ..errors import CompileError
 from ..profiling.phases import phased
+from ..system import instructions
 from .cache import kept, refused
-
-FLAGS = (
-    "-std=c++20", "-march=native", "-fPIC", "-shared", "-pthread",
-    # the same bits in every lane and on every machine: no contraction, no reordering
-    "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fopenmp-simd",
-)  # fmt: skip
-WIDE = "-mprefer-vector-width=512"
-"""Uses whole AVX-512 vectors where the processor has them."""
-
-OPTIMIZED = (
-    ("-O2", "-ftree-vectorize", "-fvect-cost-model=dynamic", "-fpeel-loops", "-funswitch-loops",
-     "-fsplit-paths", "-fpredictive-commoning", "-fgcse-after-reload", "-ftree-partial-pre",
-     "-fipa-cp-clone"),
-    ("-O3",),
-)  # fmt: skip
-"""Spellings of: as fast as can be. g++ compiles a kernel in 0.8 s by the first one, in 1.4 s with
-``-O3``, which unrolls every loop of known length; the kernels are equally fast."""
-
-NO_GATHER = (
-    ("-mno-gather",),
-    ("-mtune-ctrl=^use_gather,^use_gather_2parts,^use_gather_4parts",),
-)
-"""Spellings of: load the elements of a vector one by one. On processors whose gather instruction
-is slowed by its security fix this halves the time of a double-precision indexed read; in single
-precision the instruction still wins."""
+from .platforms import SAME_BITS, Platform, this_platform
 
 
 @dataclass(frozen=True)
@@ -70,8 +46,8 @@ class Compiler:
 
 def _candidates() -> list[tuple[str, ...]]:
     given = settings.get("NEURODRIVER_CXX"), os.environ.get("CXX", "")
-    out = [tuple(words.split()) for words in given if words]
-    out += [(name,) for name in ("g++", "clang++", "c++") if shutil.which(name)]
+    out = [(text,) if shutil.which(text) else tuple(text.split()) for text in given if text]
+    out += [(name,) for name in this_platform().compilers if shutil.which(name)]
     if find_spec("ziglang"):
         out.append((sys.executable, "-m", "ziglang", "c++"))
     return out
@@ -81,7 +57,7 @@ def _candidates() -> list[tuple[str, ...]]:
 def find_compiler() -> Compiler:
     """Return the first compiler that works.
 
-    ``NEURODRIVER_CXX``, ``CXX``, then g++, clang++, c++, then the ``ziglang`` wheel.
+    ``NEURODRIVER_CXX``, ``CXX``, then those of this platform, then the ``ziglang`` wheel.
 
     Raises
     ------
@@ -102,15 +78,22 @@ def find_compiler() -> Compiler:
         if trouble:
             tried.append(f"{' '.join(command)} (cannot compile C++20: {trouble:.200})")
             continue
-        flags = *_spelled(command, version, OPTIMIZED), *FLAGS
-        if platform.machine() not in ("x86_64", "AMD64"):
-            return Compiler(command, version, flags, ())
-        return Compiler(command, version, (*flags, WIDE), _spelled(command, version, NO_GATHER))
+        return _compiler(command, version, this_platform())
     found = f"; tried {', '.join(tried)}" if tried else ""
     raise CompileError(
-        f"no C++ compiler found{found}. Install one (Debian: apt install g++), or "
-        f"`pip install ziglang`, or name one in NEURODRIVER_CXX"
+        f'no C++ compiler found{found}. pip install "neurodriver[compiler]" brings one; or install '
+        f"one of this system ({this_platform().advice}), or name one in NEURODRIVER_CXX"
     )
+
+
+def _compiler(command: tuple[str, ...], version: str, platform: Platform) -> Compiler:
+    """Return a compiler with the flags that it takes."""
+    fast, native, lanes, wide, no_gather = (
+        _spelled(command, version, spellings) for spellings in platform.spellings
+    )
+    std, *bits = SAME_BITS
+    flags = (*fast, std, *native, *platform.flags, *bits, *lanes, *wide)
+    return Compiler(command, version, flags, no_gather)
 
 
 TRIAL = """
@@ -134,10 +117,10 @@ def _cached_answer(
         answer, good = ask(command)
         if not good:  # a folder may be full: it is asked again
             raise _NotStoredError(answer)
-        path.write_text(answer)
+        path.write_text(answer, encoding="utf-8")
 
     try:
-        return kept([*command, version, asked], ".txt", make).read_text()
+        return kept([*command, version, asked], ".txt", make).read_text(encoding="utf-8")
     except _NotStoredError as bad:
         return str(bad)
 
@@ -150,7 +133,7 @@ def _compiles(command: tuple[str, ...], flags: Sequence[str], text: str) -> str:
     try:
         with tempfile.TemporaryDirectory() as work:
             source, made = Path(work, "trial.cpp"), Path(work, "trial.o")
-            source.write_text(text)
+            source.write_text(text, encoding="utf-8")
             trial = [*command, *flags, "-c", str(source), "-o", str(made)]
             run = subprocess.run(trial, capture_output=True, text=True)
     except OSError as error:
@@ -175,18 +158,9 @@ def _spelled(
                 return " ".join(flags), True
         return "", not _compiles(command, ["-Werror"], "int x;")
 
+    if not spellings:
+        return ()
     return tuple(_cached_answer(command, version, str(spellings), first).split())
-
-
-@cache
-def _processor() -> str:
-    """Return what distinguishes this processor's instruction set."""
-    try:
-        text = Path("/proc/cpuinfo").read_text()
-    except OSError:
-        return platform.processor() + platform.machine()
-    lines = [x for x in text.splitlines() if x.startswith(("flags", "Features", "model name"))]
-    return "\n".join(sorted(set(lines)))
 
 
 @phased("build kernels")
@@ -213,6 +187,8 @@ def _loaded(path: Path) -> ctypes.CDLL:
 
 
 def _library(compiler: Compiler, text: str, extra: tuple[str, ...]) -> Path:
+    text = this_platform().exported(text)
+
     def make(path: Path) -> None:
         source = path.with_suffix(".cpp")
         source.write_text(text, encoding="utf-8")
@@ -223,5 +199,5 @@ def _library(compiler: Compiler, text: str, extra: tuple[str, ...]) -> Path:
         if run.returncode:
             raise refused(compiler.command[0], text, run.stderr, " ".join(command))
 
-    parts = [text, *compiler.command, compiler.version, *compiler.flags, *extra, _processor()]
-    return kept(parts, ".so", make)
+    parts = [text, *compiler.command, compiler.version, *compiler.flags, *extra, instructions()]
+    return kept(parts, this_platform().suffix, make)

@@ -40,6 +40,7 @@ from ..results.batch import recording_of
 from ..results.joint import open_recording
 from ..results.recording import Recording
 from ..results.sources import FileSource
+from ..system import remove_abandoned
 from .base import Block, Recorder, RecordingPlan, RecordingProgress
 from .preallocated import ROWS, Counts, PreallocatedFile
 
@@ -191,13 +192,12 @@ class HDF5Recorder(Recorder):
             new.write_counters(self._valid, self._progress.step)
             if complete:
                 new.write_complete()
-            os.replace(temporary, self._target)
+            new.take_place(temporary, self._target, self._file)
         except BaseException:
             new.close()
             temporary.unlink(missing_ok=True)
             raise
-        self._file, old = new, self._file
-        old.close()
+        self._file = new
 
     @contextlib.contextmanager
     def _errors(self, what: str) -> Iterator[None]:
@@ -280,12 +280,7 @@ def _remove_stale(target: Path) -> None:
     for name in os.listdir(target.parent):
         process = name.removeprefix(prefix).removesuffix(".tmp")
         if name == f"{prefix}{process}.tmp" and process.isdigit():
-            try:
-                os.kill(int(process), 0)
-            except ProcessLookupError:
-                target.with_name(name).unlink(missing_ok=True)
-            except OSError:
-                pass  # alive, and another user's
+            remove_abandoned(target.with_name(name), int(process))
 
 
 def _advice(number: int | None, folder: Path) -> str:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import bisect
 import errno
 import os
-import resource
-import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -17,6 +15,7 @@ import h5py
 import numpy as np
 import numpy.typing as npt
 
+from .. import system
 from ..errors import RecordingError
 from ..io.hdf5_files import open_hdf5, reading
 from ..io.write import new_file
@@ -71,12 +70,12 @@ class PreallocatedFile:
         self.capacity = capacity
         # HDF5 writes to memory, where only what it writes takes room. It does not survive a write
         # that fails: its objects stay open, and the process ends in a fault at its exit.
-        with _file_in_memory() as memory:
+        with system.file_in_memory() as memory:
             # The oldest format: no checksums and no open flags, readable by every reader.
             _check_limit(plan, capacity)
             with h5py.File(memory, "w", libver="earliest") as file:
                 self.extents = _lay_out(file, plan, capacity)
-            _copy_written(memory.fileno(), self.fd)
+            _copy_layout(memory.fileno(), self.fd, self.extents.values())
 
     def open(self, path: Path, plan: RecordingPlan, step: int) -> Counts:
         """Open a file that was made for the same variables, to copy what is valid of it.
@@ -88,7 +87,7 @@ class PreallocatedFile:
         """
         with open_hdf5(path, RecordingError) as file, reading(path, RecordingError):
             self.extents, valid = _found(file, plan, step)
-        self.fd = os.open(path, os.O_RDONLY)
+        self.fd = os.open(path, system.READING)
         self.capacity = valid
         return valid
 
@@ -133,6 +132,16 @@ class PreallocatedFile:
                 "a file of its own"
             )
 
+    def take_place(self, path: Path, target: Path, old: PreallocatedFile) -> None:
+        """Give the file its name, where the old one of that name was, and close that one."""
+        if not system.OPEN_FILES_MOVE:
+            old.close()
+            self.close()
+        os.replace(path, target)
+        if self.fd < 0:
+            self.fd = os.open(target, system.WRITING)
+        old.close()
+
     def close(self) -> None:
         """Close the file; safe to call twice."""
         fd, self.fd = self.fd, -1
@@ -142,33 +151,23 @@ class PreallocatedFile:
 
 def _check_limit(plan: RecordingPlan, capacity: Counts) -> None:
     """Raise what the system would say of a file that is longer than a process may write."""
-    limit, _ = resource.getrlimit(resource.RLIMIT_FSIZE)
+    limit = system.longest_file()
     row = 8 + sum(column.width for column in plan.dense) * plan.dtype.itemsize
     least = capacity[ROWS] * row + 12 * sum(capacity[column.variable] for column in plan.events)
-    if limit != resource.RLIM_INFINITY and least + LAYOUT_BYTES > limit:
+    if limit is not None and least + LAYOUT_BYTES > limit:
         raise OSError(errno.EFBIG, f"{os.strerror(errno.EFBIG)} (the limit is {limit:,} bytes)")
 
 
-def _file_in_memory() -> Any:
-    """Return a file without a name, in memory where the system has such files."""
-    if hasattr(os, "memfd_create"):
-        return open(os.memfd_create("recording"), "r+b", buffering=0)
-    return tempfile.TemporaryFile(buffering=0)
-
-
-def _copy_written(source: int, target: int) -> None:
-    """Copy what has been written of a file; the rest stays empty room."""
+def _copy_layout(source: int, target: int, extents: Iterable[_Extent]) -> None:
+    """Copy a file but for the rows of its data sets, which stay empty room."""
     size, at = os.fstat(source).st_size, 0
     os.ftruncate(target, size)
-    while at < size:
-        try:
-            begin = os.lseek(source, at, os.SEEK_DATA)
-        except OSError:  # nothing more was written
-            return
-        at = os.lseek(source, begin, os.SEEK_HOLE)
-        for place in range(begin, at, CHUNK_BYTES):
-            data = os.pread(source, min(CHUNK_BYTES, at - place), place)
+    rooms = [(place, n * one.row_bytes) for one in extents for _, n, place in one.runs]
+    for begin, length in [*sorted(rooms), (size, 0)]:
+        for place in range(at, begin, CHUNK_BYTES):
+            data = system.read_at(source, min(CHUNK_BYTES, begin - place), place)
             _write_all(target, memoryview(data), place)
+        at = max(at, begin + length)
 
 
 def _lay_out(file: Any, plan: RecordingPlan, capacity: Counts) -> dict[str, _Extent]:
@@ -316,19 +315,16 @@ def _allocate(
 def _write_all(fd: int, data: memoryview, offset: int) -> None:
     """Write at an address; one call of the system may write less than it was given."""
     while data:
-        done = os.pwrite(fd, data, offset)
+        done = system.write_at(fd, data, offset)
         data, offset = data[done:], offset + done
 
 
 def _copy(source: int, target: int, origin: int, offset: int, count: int) -> None:
     """Copy bytes between files, inside the kernel where it can."""
     while count:
-        try:
-            done = os.copy_file_range(source, target, min(count, COPY_BYTES), origin, offset)
-        except (AttributeError, OSError):
-            done = 0
+        done = system.copy_range(source, target, min(count, COPY_BYTES), origin, offset)
         if not done:
-            data = os.pread(source, min(count, CHUNK_BYTES), origin)
+            data = system.read_at(source, min(count, CHUNK_BYTES), origin)
             _write_all(target, memoryview(data), offset)
             done = len(data)
         if not done:

@@ -80,7 +80,7 @@ def write_master(
             if text:
                 file["experiment"] = text
             for lpu, recording in recordings.items():
-                target = os.path.relpath(recording, path.parent)
+                target = Path(os.path.relpath(recording, path.parent)).as_posix()
                 file[lpu] = h5py.ExternalLink(target, "/")
         os.replace(temporary, path)
     except (OSError, ValueError) as error:

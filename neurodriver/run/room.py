@@ -6,7 +6,7 @@ import numpy as np
 
 from ..circuit.circuit import Circuit
 from ..errors import CircuitError
-from ..native.buffers import free_memory
+from ..system import free_memory
 
 
 def check_room(circuit: Circuit, dtype: str) -> None:

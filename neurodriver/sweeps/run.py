@@ -17,6 +17,7 @@ from ..circuit.numbers import real, whole
 from ..errors import SHOWN, NeurodriverError, SweepError, SweepInterrupted, shown
 from ..quantities import seconds
 from ..results.export import needed
+from ..system import cores
 from .identity import identity_of
 from .interrupts import INTERRUPT, interrupts_into
 from .points import Axes, SweepPoints, check_arguments, points_of
@@ -306,7 +307,7 @@ def _executor_for(given: Executor | None, points: int) -> Iterator[Executor]:
         yield given
         return
     before = set(active_children())
-    count = min(len(os.sched_getaffinity(0)), points)
+    count = min(cores(), points)
     own = ProcessPoolExecutor(count, initializer=begin_worker)
     try:
         yield own

@@ -8,7 +8,6 @@ complete, so a kill loses no point that was finished.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 from collections.abc import Iterator
@@ -23,6 +22,7 @@ from numpy.typing import NDArray
 from ..errors import NeurodriverError
 from ..io.hdf5_files import open_hdf5, reading
 from ..io.write import complete_or_none
+from ..system import lock
 from .points import SweepPoints
 from .values import PointResult, PointValue
 
@@ -57,17 +57,13 @@ class SweepFolder:
             check_same(self.path, self.description(), description)
         try:
             (self.path / "points").mkdir(parents=True, exist_ok=True)
-            lock = open(self.path / "lock", "w")
+            mark = open(self.path / "lock", "wb")
         except OSError as error:
             raise NeurodriverError(f"{self.path}: cannot be made ({error.strerror})") from None
-        with lock:
-            try:
-                fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except (BlockingIOError, PermissionError):
+        with mark:
+            if not lock(mark):
                 message = "another process computes this sweep; wait for it or end it"
-                raise NeurodriverError(f"{self.path}: {message}") from None
-            except OSError:  # a file system without locks
-                pass
+                raise NeurodriverError(f"{self.path}: {message}")
             if not (self.path / "sweep.json").exists():
                 with complete_or_none(self.path / "sweep.json") as part:
                     part.write_text(json.dumps(description, indent=1), encoding="utf-8")

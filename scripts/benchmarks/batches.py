@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Iterator
 from typing import Any
 
 import neurodriver as nd
+from neurodriver import system
 
 from .fly import NETWORK
 from .measure import median
@@ -91,7 +91,7 @@ def _recorder() -> nd.MemoryRecorder:
 def _batch(table: Table) -> Row:
     copies, steps = (8, 200) if table.small else (COPIES, 2_000)
     circuit, inputs, dt = _network()
-    cores = len(os.sched_getaffinity(0))
+    cores = system.cores()
     lone = [table.lpu(circuit, dt, inputs, [_recorder()], threads=1, seed=i) for i in range(cores)]
     batch = table.lpu(circuit, dt, inputs, [_recorder()], batch=copies, seed=range(copies))
     ratios, times, work = [], [], []

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import numpy as np
 
 import neurodriver as nd
+from neurodriver import system
 from neurodriver.model.library import shipped
 
 from .measure import median, seconds_per_step, triad
@@ -37,7 +37,7 @@ def neurons(count: int) -> nd.Circuit:
 
 def run(rounds: int, peers: str | None) -> list[dict[str, Any]]:
     """Return one row for each type."""
-    threads = len(os.sched_getaffinity(0))
+    threads = system.cores()
     rows = []
     for dtype in ("float64", "float32"):
         circuit = neurons(COUNT)

@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from neurodriver import LPU
+from neurodriver import LPU, system
 from neurodriver.backends.cpu.triad import triad as triad
 from neurodriver.native.compiler import build, find_compiler
 from neurodriver.native.headers import header
@@ -88,7 +88,7 @@ def machine(backend: str = "cpu") -> dict[str, Any]:
         pass
     return _device(backend) | {
         "processor": model,
-        "cores": len(os.sched_getaffinity(0)),
+        "cores": system.cores(),
         "compiler": find_compiler().version,
         "python": platform.python_version(),
         "commit": commit.stdout.strip(),

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 import neurodriver as nd
+from neurodriver import system
 from neurodriver.circuit.drawn import Drawn
 from neurodriver.model.library import shipped
 
@@ -111,7 +112,7 @@ def table(table: Table) -> Iterator[Row]:
             lpu.advance(1)
             found.append(time.perf_counter() - begin)
             edges = sum(len(one) for one in lpu.circuit.connections)
-    cores = len(os.sched_getaffinity(0))
+    cores = system.cores()
     told = ", ".join(f"{seconds:.2f}" for seconds in found)
     yield {
         "case": f"{edges / 1e6:.3g} M synapses drawn and brought to where steps read them, "

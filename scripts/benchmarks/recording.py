@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import tempfile
 import time
 from pathlib import Path
@@ -13,6 +12,7 @@ import h5py
 import numpy as np
 
 import neurodriver as nd
+from neurodriver import system
 from neurodriver.model.library import shipped
 
 from . import lif_ampa
@@ -23,7 +23,7 @@ LIF = {"resting_potential": -70.0, "threshold": -45.0, "reset_potential": -70.0,
        "capacitance": 2.0, "resistance": 10.0}  # fmt: skip
 HH = {"g_K": 36.0, "g_Na": 120.0, "g_L": 0.3, "E_K": -77.0, "E_Na": 50.0, "E_L": -54.387}
 DT = 1e-4
-CORES = len(os.sched_getaffinity(0))
+CORES = system.cores()
 
 
 def circuit(name: str, params: dict[str, float], count: int) -> nd.Circuit:

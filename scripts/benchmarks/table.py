@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import math
-import os
 import time
 import traceback
 from collections.abc import Callable
@@ -13,6 +12,7 @@ from functools import cache, partial
 from typing import Any
 
 import neurodriver as nd
+from neurodriver import system
 
 from .measure import WINDOW, barrier, median, triad
 
@@ -166,7 +166,7 @@ def accepts(option: str) -> bool:
 def ceilings(backend: str) -> Ceilings:
     """Return the ceilings of the machine, measured once in a run."""
     if backend != "cuda":
-        threads = len(os.sched_getaffinity(0))
+        threads = system.cores()
         return Ceilings(triad(3 * 64e6, "float64", threads), {"threads": barrier(threads)})
     from neurodriver.backends.cuda.probe import copy_bandwidth
 

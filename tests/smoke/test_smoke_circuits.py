@@ -201,3 +201,10 @@ def test_cells_share_what_a_pool_makes_of_them() -> None:
         assert lpu["cells"].mean == 2.0
         lpu.advance(1)
         assert lpu["cells"].val.tolist() == [-1.0, 1.0]
+
+
+def test_a_shipped_circuit() -> None:
+    """Circuits of the examples are read by name; a wrong name is told with the right ones."""
+    assert nd.example("one_neuron").uids.tolist() == ["neuron"]
+    with pytest.raises(nd.CircuitError, match=r"did you mean 'one_neuron'.*optic_lobe_extent3"):
+        nd.example("one_neurons")

@@ -165,7 +165,7 @@ def test_no_compiler(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CXX", raising=False)
     monkeypatch.delenv("NEURODRIVER_CXX", raising=False)
     monkeypatch.setattr(compiler, "find_spec", lambda name: None)
-    with pytest.raises(CompileError, match=r"no C\+\+ compiler found.*pip install ziglang"):
+    with pytest.raises(CompileError, match=r"no C\+\+ compiler found.*neurodriver\[compiler\]"):
         compiler.find_compiler()
 
 

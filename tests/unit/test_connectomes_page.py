@@ -27,7 +27,7 @@ def test_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place = rates.groups.index("MN9")  # type: ignore[attr-defined]
     first, silenced = rates.rates[:, place]  # type: ignore[attr-defined]
     assert first > 1.5 * silenced > 0
-    assert (tmp_path / "out" / "connectome" / "rates.png").is_file()
+    assert (tmp_path / "connectome" / "rates.png").is_file()
 
 
 def test_synthetic_tables(tmp_path: Path) -> None:

@@ -206,7 +206,7 @@ import neurodriver as nd
 from neurodriver.codegen.generate import generate
 from neurodriver.plan.arrays import Key, Kind, PopulationOwner
 from neurodriver.plan.compile import compile_circuit
-circuit = nd.Circuit.from_file("data/circuits/one_neuron.gexf")
+circuit = nd.example("one_neuron")
 program = compile_circuit(circuit, 1e-4)
 """
 """What the reader of a design page has."""
@@ -227,9 +227,7 @@ def test_every_page_runs_somewhere() -> None:
 
 @pytest.mark.parametrize("name", RUN)
 def test_a_page_runs(name: str, tmp_path: Path) -> None:
-    """The examples of a page run one after the other and print what they should."""
-    (tmp_path / "out").mkdir()
-    (tmp_path / "data").symlink_to(ROOT / "data")
+    """The examples of a page run in an empty folder, in their order, and print what they should."""
     before = BEFORE if "design" in name else "import neurodriver as nd"
     script, expected = "\n".join([before, *blocks_of(ROOT / name)]), RUN[name]
     done = subprocess.run(

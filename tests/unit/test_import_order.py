@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "neurodriver"
 
 ORDER = (
-    "version", "errors", "arguments", "html", "quantities", "settings", "mpi", "adapters",
+    "version", "errors", "arguments", "html", "quantities", "settings", "system", "mpi", "adapters",
     "profiling", "native", "model", "components", "ports", "circuit", "io", "results", "recorders",
     "inputs", "circuits", "plan", "codegen", "backends", "state", "run", "error_driven", "parallel",
     "plot", "sweeps", "experiment", "published", "pynn",

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from neurodriver.circuits import optic_lobe
+from neurodriver.circuits.example import data_folder
 from neurodriver.circuits.motion import moving_edge, tuning
-from neurodriver.circuits.optic_lobe import OpticLobe, data_folder, expand, lattice
+from neurodriver.circuits.optic_lobe import OpticLobe, expand, lattice
 
 REFERENCE = Path(__file__).resolve().parents[2] / "data" / "reference"
 
@@ -149,7 +150,7 @@ def test_parameters_are_per_type(small: OpticLobe) -> None:
 @pytest.mark.parametrize("extent", [1, 4])
 def test_edges_equal_those_of_nested_loops(extent: int) -> None:
     def table(name: str) -> list[dict[str, str]]:
-        with (data_folder() / name).open(newline="") as file:
+        with (data_folder("optic_lobe") / name).open(newline="") as file:
             return list(csv.DictReader(file))
 
     side = range(-extent, extent + 1)
@@ -178,13 +179,6 @@ def test_edges_equal_those_of_nested_loops(extent: int) -> None:
     assert set(keys) == expected.keys()
     weights = np.array([expected[key] for key in keys])
     np.testing.assert_allclose(lobe.weight, weights, rtol=WEIGHT_TOLERANCE)
-
-
-def test_missing_tables_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(optic_lobe, "__file__", str(tmp_path / "a" / "b" / "c.py"))
-    monkeypatch.setattr(optic_lobe.resources, "files", lambda package: tmp_path)
-    with pytest.raises(FileNotFoundError, match="make_optic_lobe_data"):
-        data_folder()
 
 
 @pytest.mark.parametrize("direction", range(0, 360, 30))

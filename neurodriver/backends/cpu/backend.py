@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes as ct
-import os
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
@@ -16,13 +15,13 @@ from ...codegen.generate import Generated, generate
 from ...codegen.source import CPU, Dialect, source
 from ...errors import NeurodriverError
 from ...native.addresses import host_array
-from ...native.buffers import free_memory
 from ...native.compiler import build, find_compiler
 from ...native.headers import header
 from ...plan.arrays import Key
 from ...plan.program import Program
 from ...plan.unit import Unit
 from ...profiling.phases import current
+from ...system import cores, free_memory
 from ..instances import Instances
 from ..memory import MemoryManager
 from ..tables import EventTable, InputTable, Probe, RingTable
@@ -83,10 +82,10 @@ def default_threads(program: Program, copied: float = 0.0) -> int:
             raise NeurodriverError(f"NEURODRIVER_THREADS must be 1 to 1024, got '{asked}'")
         return int(asked)
     work = sum(float(u.cost.sum()) for u in program.units)
-    cores = len(os.sched_getaffinity(0))
-    if copied * WORK_PER_BYTE > work / cores:
-        cores -= 1
-    return max(1, min(cores, int(work // WORK_PER_THREAD) + 1))
+    processors = cores()
+    if copied * WORK_PER_BYTE > work / processors:
+        processors -= 1
+    return max(1, min(processors, int(work // WORK_PER_THREAD) + 1))
 
 
 def as_table(kind: type[ct.Structure], rows: Any) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes as ct
-import os
 import weakref
 from collections.abc import Sequence
 from typing import Any
@@ -14,10 +13,10 @@ from numpy.typing import NDArray
 from ... import settings
 from ...codegen.generate import Generated
 from ...errors import CircuitError, NeurodriverError
-from ...native.buffers import free_memory
 from ...plan.arrays import Key
 from ...plan.copies import shared_bytes
 from ...plan.program import Program
+from ...system import cores, free_memory
 from ..instances import Instances
 from ..memory import MemoryManager
 from ..tables import EventTable, InputTable, Probe
@@ -52,7 +51,7 @@ class CPUBatch:
         self.program = programs[0]
         _check_memory(programs)
         asked = threads or (default_threads(self.program) if _asked() else None)
-        self.threads = min(asked or len(os.sched_getaffinity(0)), len(programs))
+        self.threads = min(asked or cores(), len(programs))
         first = CPUBackend(programs[0], 1)
         rest = [CPUBackend(one, 1, first, copy) for copy, one in enumerate(programs[1:], 1)]
         self.copies = [first, *rest]

@@ -8,11 +8,11 @@ memory of the host, so that a window needs neither a launch nor a copy.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 
 import numpy as np
 
+from ...system import give_way
 from .device import Device
 
 Serve = Callable[[int], bool]
@@ -82,7 +82,7 @@ class Gates:
                 if looks % _LOOK == 0:
                     if ended() and self._words[_REACHED] < step:
                         return step - first
-                    os.sched_yield()
+                    give_way()
             going = False
             try:
                 going = self._serve(step)

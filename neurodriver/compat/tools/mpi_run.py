@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from ... import system
 from ...errors import NeurodriverError
 
 _KEPT = ("OMPI_", "PMIX_", "PRTE_", "SLURM")
@@ -166,9 +167,8 @@ def _launcher(ranks: int) -> list[str]:
     """Return how a job is started; nothing for one process."""
     if ranks == 1:
         return []
-    beside = Path(sys.executable).parent / "mpiexec"
-    found = str(beside) if beside.exists() else shutil.which("mpiexec")
+    found = system.program("mpiexec")
     if found is None:
         raise NeurodriverError("mpi_run: there is no mpiexec; install MPI, or ask for 1 rank")
-    root = ["--allow-run-as-root"] if os.geteuid() == 0 else []
+    root = ["--allow-run-as-root"] if system.is_root() else []
     return [found, "--oversubscribe", *root, "-n", str(ranks)]
