@@ -143,6 +143,8 @@ def _compiles(command: tuple[str, ...], flags: Sequence[str], text: str) -> str:
 
 def _trouble(command: tuple[str, ...]) -> tuple[str, bool]:
     """Return why a compiler is of no use, or nothing, and whether it is of use."""
+    if "ziglang" in command:
+        print("note: the first use of this compiler takes up to a minute", file=sys.stderr)
     said = _compiles(command, ["-std=c++20"], TRIAL)
     return said, not said
 
