@@ -130,7 +130,7 @@ class Projection:
         try:
             bound = form.bind(self, *given, **more)
         except TypeError as error:
-            raise TypeError(f"Projection: {error}") from None
+            raise TypeError(f"Projection(): {error}") from None
         bound.apply_defaults()
         _, *values = bound.arguments.items()
         vars(self).update(("access", v) if name == "receptor" else (name, v) for name, v in values)
