@@ -43,12 +43,12 @@ def given_largest(links: Connections) -> float | None:
     return None if given is None else float(np.max(given))
 
 
-def largest_sent(rule: Plasticity, first: Reals) -> float:
+def largest_sent(links: Connections, first: Reals) -> float:
     """Return the largest |value| that synapses send which begin with some weights."""
-    largest = float(np.abs(first).max(initial=0.0))
-    if rule.limits is None:
+    largest, limits = float(np.abs(first).max(initial=0.0)), limits_of(links)
+    if limits is None:
         return MARGIN * largest if largest else 1.0
-    return max(largest, *map(abs, rule.limits)) or 1.0
+    return max(largest, *(float(np.abs(one).max(initial=0.0)) for one in limits)) or 1.0
 
 
 def varied(links: Connections) -> tuple[str, ...]:
@@ -83,6 +83,24 @@ def first_number(links: Connections, name: str) -> Reals:
     return np.asarray(column, np.float64)
 
 
+def limits_of(links: Connections) -> tuple[Reals, Reals] | None:
+    """Return the numbers between which weights lie, each () or (m,); None where none are given."""
+    rule = links.plasticity
+    if rule is None or rule.bounds is None or rule.limits is None:
+        return None
+    own = varied(links)
+    low, high = (
+        first_number(links, one) if one in own else np.asarray(shared)
+        for one, shared in zip(rule.bounds, rule.limits, strict=True)
+    )  # fmt: skip
+    return low, high
+
+
+def widest(limits: tuple[Reals, Reals] | None) -> tuple[float, float] | None:
+    """Return the least and the greatest of the bounds of weights."""
+    return None if limits is None else (float(limits[0].min()), float(limits[1].max()))
+
+
 def with_largest(links: Connections) -> Connections:
     """Return connections that learn whose parts send no more than the whole."""
     if links.plasticity is None or not len(links):
@@ -91,7 +109,7 @@ def with_largest(links: Connections) -> Connections:
     largest = given_largest(links)
     if largest is None:
         first = np.asarray(whole.data.get("weight", 1.0), np.float64)
-        largest = largest_sent(links.plasticity, first)
+        largest = largest_sent(whole, first)
     return replace(whole, data={**whole.data, "largest": np.asarray(largest)})
 
 
@@ -247,17 +265,39 @@ def _unfit_projection(links: Drawn) -> Iterator[str]:
     if times["dendritic"] > links.latency.least:
         got = f"{times['dendritic']:g} s, and the shortest delay is {links.latency.least:g} s"
         yield f"'dendritic' must not be longer than the delay, of which it is a part (got {got})"
-    if rule.limits is None:
+    given = [column for column in rule.columns.values() if isinstance(column, np.ndarray)]
+    limits = limits_of(links) if all(len(one) == len(links) for one in given) else None
+    if limits is None:
+        return
+    if limits[0].ndim or limits[1].ndim:
+        yield from _beyond_own_bounds(links, *limits)
         return
     factors = np.ones(1)
     if links.filtered:
         factors = np.asarray(links.projection.rule.columns["weights"], np.float64).reshape(-1)
     ends = np.array([links.weight.least, links.weight.most])[:, None] * factors
-    low, high = rule.limits
+    low, high = limits
     if ends.size and not (low <= ends.min() and ends.max() <= high):
         got = f"{ends.min():g} to {ends.max():g}"
         said = f"the first weights must lie within the bounds of {type(rule).__name__}"
         yield f"{said}, {low:g} to {high:g} (got {got})"
+
+
+def _beyond_own_bounds(links: Drawn, low: Reals, high: Reals) -> Iterator[str]:
+    """Yield the first synapse of a projection whose bounds or first weight do not fit."""
+    weight = np.asarray(links.expanded().data.get("weight", 1.0), np.float64)
+    low, high, weight = np.broadcast_arrays(low, high, weight)
+    rule = type(links.plasticity).__name__
+    bad = np.flatnonzero(~(low <= high))
+    if len(bad):
+        i = bad[0]
+        yield f"the bounds of {rule} must ascend (got {low[i]:g} to {high[i]:g} for synapse {i})"
+        return
+    bad = np.flatnonzero(~((low <= weight) & (weight <= high)))
+    if len(bad):
+        i = bad[0]
+        want = f"the first weights must lie within the bounds of {rule}, {low[i]:g} to {high[i]:g}"
+        yield f"{want} for synapse {i} (got {weight[i]:g})"
 
 
 def _check_columns(
@@ -275,11 +315,16 @@ def _check_columns(
             return f"{said}, '{key}'"
         return f"{edge_name(*_uids(circuit, links, row))}, attribute '{key}'"
 
-    def add(key: str, bad: NDArray[np.bool_], want: str, given: Reals) -> None:
+    def add(key: str, bad: NDArray[np.bool_], want: str, *given: Reals) -> None:
         one_for_all = not np.ndim(data.get(key, 0.0)) and not bad.ndim
         rows = np.flatnonzero(bad)[:1] if one_for_all else np.flatnonzero(np.broadcast_to(bad, m))
-        values = np.broadcast_to(given, m)
-        faults.add_for(rows, lambda i: f"{name(key, i)}: {want} (got {values[i]:g})")
+        *named, values = (np.broadcast_to(one, m) for one in given)
+
+        def said(i: int) -> str:
+            allowed = want.format(*(f"{one[i]:g}" for one in named))
+            return f"{name(key, i)}: {allowed} (got {values[i]:g})"
+
+        faults.add_for(rows, said)
 
     for key in _TIMES:
         if key in data:
@@ -287,11 +332,11 @@ def _check_columns(
     if "dendritic" in data:
         longer = data["dendritic"] > links.delay
         add("dendritic", longer, "must not be longer than the delay", data["dendritic"])
-    if rule.limits is not None:
-        low, high = rule.limits
+    if (limits := limits_of(links)) is not None:
+        low, high = limits
         weight = data.get("weight", np.ones(()))
-        want = f"must lie within the bounds of {type(rule).__name__}, {low:g} to {high:g}"
-        add("weight", ~((weight >= low) & (weight <= high)), want, weight)
+        want = f"must lie within the bounds of {type(rule).__name__}, {{}} to {{}}"
+        add("weight", ~((weight >= low) & (weight <= high)), want, low, high, weight)
     if "largest" in data:
         bad = ~(data["largest"] > 0) | np.isinf(data["largest"])
         add("largest", bad, "must be finite and above 0", data["largest"])

@@ -56,6 +56,8 @@ class RuleText:
         decaying += rule.doses().values()
         self.time_constants = sorted({one.tau for one in decaying})
         self.sums = [rule.sums(name) for name in rule.every]
+        self.own_bounds = [str(one) for one in rule.bounds or () if one in varied]
+        """Bounds of weights of which each synapse has a number."""
 
     def structure(self) -> list[str]:
         """Return the definition of the structure."""
@@ -113,11 +115,15 @@ class RuleText:
         return lines
 
     def _clip(self) -> list[str]:
-        if self.rule.bounds is None:
+        if self.rule.bounds is None or self.own_bounds:
             return []
+        return [f"ND_METHOD real clip(real nd_v) const {{ return {self._clipped()}; }}"]
+
+    def _clipped(self) -> str:
+        """Return the expression that limits ``nd_v``."""
+        assert self.rule.bounds is not None
         low, high = map(self._number, self.rule.bounds)
-        value = f"nd_v < {low} ? {low} : nd_v > {high} ? {high} : nd_v"
-        return [f"ND_METHOD real clip(real nd_v) const {{ return {value}; }}"]
+        return f"nd_v < {low} ? {low} : nd_v > {high} ? {high} : nd_v"
 
     @staticmethod
     def _decayed(value: str, trace: Trace | Doses, steps: str) -> str:
@@ -204,12 +210,16 @@ class RuleText:
         """Return a text between the loads and the stores of what belongs to the synapse."""
         checked = self.rule.checked(where)
         follow = [self.constants[n] for n in self._followed(checked)]
+        clips = self.own_bounds if "clip" in used(checked.node) else []
         mine = named(self.own, [checked.node, *(one.node for one in follow)])
+        mine += [n for n in clips if n not in mine]
         load = [f"real {n} = nd_s[{self.own.index(n)}];" for n in mine]
         load += [
             f"const real {n} = {self.translator.value_of(self.constants[n])};"
             for n in self._followed(checked)
         ]
+        if clips:
+            load.append(f"auto clip = [&](real nd_v) -> real {{ return {self._clipped()}; }};")
         store = [f"nd_s[{self.own.index(n)}] = {n};" for n in mine if n in self.written]
         return [*load, *self.translator.lines_of(checked), *store]
 

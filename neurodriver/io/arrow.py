@@ -144,8 +144,8 @@ class ColumnTable:
         got = f"{array.type}" + ("" if some is None else f", for instance {quoted(some)}")
         self.unfit(name, f"must hold {want} (got {got})")
 
-    def numbers(self, name: str) -> NDArray[np.float64]:
-        """Return a column of finite numbers, (rows,) float64."""
+    def numbers(self, name: str, empty: bool = False) -> NDArray[np.float64]:
+        """Return a column of finite numbers, (rows,) float64; NaN where it may be ``empty``."""
         types, array = self.arrow.types, self.arrays[name]
         kind = array.type
         if not any(
@@ -161,7 +161,10 @@ class ColumnTable:
             got = f"got {value.as_py():g}" if value.is_valid else "it is empty"
             return f"must be a finite number ({got})"
 
-        self.note(name, ~np.isfinite(out), array, say)
+        bad = ~np.isfinite(out)
+        if empty:
+            bad &= array.is_valid().to_numpy(zero_copy_only=False)
+        self.note(name, bad, array, say)
         return out
 
     def ids(self, name: str) -> Any:
@@ -203,11 +206,15 @@ class ColumnTable:
         self.note(name, bad, values, say)
         return self.arrow.array(np.where(bad, 0, values).astype(np.int64), mask=bad)
 
-    def texts(self, name: str) -> tuple[list[str], Column]:
-        """Return the different values of a column as text, and for each row which one it has."""
+    def texts(self, name: str, empty: bool = False) -> tuple[list[str], Column]:
+        """Return the different values of a column as text, and for each row which one it has.
+
+        Where it may be ``empty`` that is -1.
+        """
         coded = self.arrays[name].dictionary_encode()
         codes = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-        self.note(name, codes < 0, codes, lambda _: "it is empty")
+        if not empty:
+            self.note(name, codes < 0, codes, lambda _: "it is empty")
         return [str(v) for v in coded.dictionary.to_pylist()], codes
 
     def node_column(self, name: str) -> Column | None:

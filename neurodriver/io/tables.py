@@ -15,9 +15,9 @@ from ..circuit.wiring import resolve
 from ..errors import CircuitError, Faults, near, quoted
 from ..model.component import NDComponent
 from ..model.library import models as known_models
-from ..model.plasticity import Plasticity
 from ..quantities import magnitude, seconds
 from .arrow import ColumnTable, arrow, table_name
+from .edge_rules import EdgeRules, Rules
 
 Number = float | int
 Model = type[NDComponent]
@@ -38,7 +38,9 @@ def read_tables(
     receptor: str | tuple[str, str] | Mapping[str, str] = "",
     receptor_column: str | None = None,
     variable: str = "",
-    plasticity: Plasticity | None = None,
+    plasticity: Rules = None,
+    plasticity_column: str | None = None,
+    synapse_params: Mapping[str, str] | None = None,
     dendritic: str | Number = 0.0,
     back: str | Number | None = None,
     index: bool = False,
@@ -82,8 +84,14 @@ def read_tables(
         Column of the edges with names of receptors, or what ``receptor`` translates into them.
     variable : str
         What flows, where the model leaves a choice.
-    plasticity : Plasticity, optional
-        Rule by which all edges learn.
+    plasticity : Plasticity or mapping, optional
+        Rule by which all edges learn; or a rule for each value of ``plasticity_column``, None for
+        edges that do not learn. The values become the names of the connections.
+    plasticity_column : str, optional
+        Column of the edges with the keys of ``plasticity``. Edges where it is empty do not learn.
+    synapse_params : mapping of str to str, optional
+        Parameter of the rules, or ``init`` and a variable of synapses -> column of the edges. Where
+        the column is empty, it is the number of the rule.
     dendritic, back : str or number
         Where the synapses are on their way, as of a `Projection`: columns of the edges, or one
         number for all; times ``delay_scale`` they are in seconds.
@@ -113,9 +121,10 @@ def read_tables(
     nodes_name = table_name(nodes, "the table of nodes")
     faults = Faults(name or edges_name)
     chosen = _model(model, models)
+    rules = EdgeRules(plasticity, plasticity_column, synapse_params or {}, faults)
     plan = _Edges(
         source, target, weight, weight_scale, sign, delay, delay_scale, receptor, receptor_column,
-        plasticity, dendritic, back,
+        rules, dendritic, back,
     )  # fmt: skip
     plan.wire(chosen, variable, faults)
     table = ColumnTable(edges, faults, edges_name)
@@ -125,13 +134,11 @@ def read_tables(
     ends, ids, count = _ends(table, plan.ends, index, ids, nodes_name, drop_unknown)
     taken = {**ends, **plan.read(table)}
     table.arrays.clear()
-    if drop_unknown:
-        taken = _known(taken, faults, nodes_name)
+    taken = _known(taken, faults, nodes_name) if drop_unknown else taken
     faults.finish(strict)
     if not count:
         raise CircuitError(f"{faults.source}: the circuit is empty: no nodes")
-    names = None if ids is None else texts(ids)
-    group = chosen, count, {**(params or {}), **numbers}, names, kept
+    group = chosen, count, {**(params or {}), **numbers}, None if ids is None else texts(ids), kept
     return Circuit.from_arrays([group], plan.connections(taken), faults.source, strict)
 
 
@@ -275,7 +282,7 @@ def _known(taken: dict[str, Column], faults: Faults, where: str) -> dict[str, Co
     if dropped := len(kept) - int(kept.sum()):
         lost = f"lead from or to nodes that are not in {where}"
         faults.warn(f"{dropped:,} of {len(kept):,} edges {lost}; they are left out")
-    return {name: column[kept] for name, column in taken.items()}
+    return {name: column[kept] if column.ndim else column for name, column in taken.items()}
 
 
 @dataclass
@@ -291,7 +298,7 @@ class _Edges:
     delay_scale: Number
     receptor: str | tuple[str, str] | Mapping[str, str]
     receptor_column: str | None
-    plasticity: Plasticity | None
+    rules: EdgeRules
     dendritic: str | Number
     back: str | Number | None
     accesses: dict[str, tuple[str, str]] = field(default_factory=dict)
@@ -302,7 +309,7 @@ class _Edges:
         self.weight, self.weight_scale = magnitude(weight, "", "weight and weight_scale")
         delay = self.delay, self.delay_scale
         self.delay, self.delay_scale = seconds(delay, "delay and delay_scale")
-        times = {"dendritic": self.dendritic, "back": self.back} if self.plasticity else {}
+        times = {"dendritic": self.dendritic, "back": self.back} if self.rules.learn else {}
         self.times = {key: value for key, value in times.items() if value is not None}
         """Where the synapses are on their way, of edges that learn."""
         scale = self.weight_scale
@@ -310,7 +317,7 @@ class _Edges:
         self.scales = float(first), float(second)
         self.ends = {"source": self.source, "target": self.target}
         given = (self.source, self.target, self.weight, self.sign, self.delay, self.receptor_column)
-        given = (*given, *self.times.values())  # type: ignore[assignment]
+        given = (*given, *self.times.values(), *self.rules.columns)  # type: ignore[assignment]
         self.columns = [name for name in given if isinstance(name, str)]
         self.by_sign = isinstance(self.receptor, tuple)
         said = self.weight is not None or self.sign is not None
@@ -368,7 +375,7 @@ class _Edges:
             out[key] = raw * self.delay_scale
         if self.receptor_column is not None:
             out["receptor"] = self._receptors(self.receptor_column, table)
-        return out
+        return {**out, **self.rules.read(table)}
 
     def _receptors(self, name: str, table: ColumnTable) -> NDArray[np.int8]:
         """Return the number of each edge's receptor."""
@@ -384,7 +391,7 @@ class _Edges:
 
     def connections(self, taken: dict[str, Column]) -> list[Connections]:
         """Return the edges by receptor; ``taken`` is emptied."""
-        which = taken.pop("receptor", None)
+        which, codes = taken.pop("receptor", None), taken.pop("rule", None)
         if which is None and self.by_sign:
             negative = float(self.weight or 1.0) < 0 if not isinstance(self.weight, str) else False
             which = np.full(len(taken["source"]), int(negative), np.int8)
@@ -396,11 +403,19 @@ class _Edges:
         out = []
         names = list(self.receptor) if isinstance(self.receptor, tuple) else list(self.accesses)
         for number, name in enumerate(names):
-            rows = slice(None) if which is None else which == number
-            part = {k: c[rows] if c.ndim else c for k, c in taken.items()}
-            if len(part["source"]) or which is None:
-                data = {key: part[key] for key in ("weight", *self.times) if key in part}
-                ends = part["source"], part["target"], part["delay"]
-                out.append(Connections(*self.accesses[name], *ends, data, self.plasticity))
+            chosen = None if which is None else which == number
+            for rows, code in self.rules.parts(codes, chosen):
+                part = {k: c[rows] if c.ndim else c for k, c in taken.items()}
+                if len(part["source"]) or which is None:
+                    out.append(self._some(self.accesses[name], part, code))
         taken.clear()
         return out
+
+    def _some(self, access: tuple[str, str], part: dict[str, Column], code: int) -> Connections:
+        """Return the edges of one receptor and one rule."""
+        rule, called = self.rules.rule(code), self.rules.called(code, access[1])
+        data = {key: part[key] for key in ("weight",) if key in part}
+        if rule is not None:
+            data |= {key: part[key] for key in self.times} | self.rules.numbers(code, part)
+        ends = part["source"], part["target"], part["delay"]
+        return Connections(*access, *ends, data, rule, called)

@@ -38,7 +38,7 @@ from .language import (
     used,
 )
 from .language.evaluate import Evaluator
-from .rule_columns import Column, column_of, is_column, shared_numbers
+from .rule_columns import Column, column_of, crossed_bounds, is_column, shared_numbers
 from .rule_declarations import check_declarations, mapping
 from .rule_values import VALUE_TEXTS, ValueRead, values_of, with_symbols
 from .traces import Doses, Level, Trace
@@ -169,10 +169,8 @@ class Plasticity:
                 columns |= {} if column is None else {name: column}
                 given = rule.harmless if rule.default is None else rule.default
             found[name] = _number(name, rule, given, faults)
-        low, high = self._bounds(found) or (0.0, 0.0)
-        if not faults.count and not low <= high:
-            names = " and ".join(repr(name) for name in self.bounds or () if name in found)
-            faults.add(f"{names}: weights would lie between {low:g} and {high:g}")
+        if not faults.count and (text := crossed_bounds(type(self), found, columns)):
+            faults.add(text)
         if faults.count:
             raise ModelError(faults.report())
         self.values, self.columns = found, columns
@@ -194,13 +192,12 @@ class Plasticity:
 
     @property
     def limits(self) -> tuple[float, float] | None:
-        """The numbers between which ``clip`` limits a weight."""
-        return self._bounds(self.values)
-
-    def _bounds(self, values: Mapping[str, float]) -> tuple[float, float] | None:
+        """The numbers between which ``clip`` limits weights where synapses share both."""
         if self.bounds is None:
             return None
-        low, high = (values[one] if isinstance(one, str) else float(one) for one in self.bounds)
+        low, high = (
+            self.values[one] if isinstance(one, str) else float(one) for one in self.bounds
+        )
         return low, high
 
     def numbers(self, dt_ms: float) -> dict[str, float]:

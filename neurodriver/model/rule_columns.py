@@ -65,11 +65,37 @@ def misfits(rule: Parameter, column: NDArray[np.float64]) -> NDArray[np.bool_]:
     return ~(fits & np.isfinite(column))
 
 
+def crossed_bounds(rule: Any, values: Any, columns: Any) -> str:
+    """Return what is wrong with the bounds of a rule where the lower one is above the upper one.
+
+    Parameters
+    ----------
+    rule : Plasticity or its class
+    values : mapping of str to float
+        Parameters.
+    columns : mapping of str to Column
+        Parameters of which each synapse has a number; those that are drawn are not looked at.
+    """
+    if rule.bounds is None or any(is_drawn(columns.get(one)) for one in rule.bounds):
+        return ""
+    names = [repr(one) for one in rule.bounds if isinstance(one, str)]
+    given = [columns.get(one, values.get(one, one)) for one in rule.bounds]
+    if len({len(one) for one in given if np.ndim(one)}) > 1:
+        return f"{' and '.join(names)}: one number for each synapse is needed in both"
+    low, high = np.broadcast_arrays(*(np.asarray(one, np.float64) for one in given))
+    bad = np.flatnonzero(~(low <= high))
+    if not len(bad):
+        return ""
+    of_synapse = f" for synapse {bad[0]}" if low.ndim else ""
+    low, high = np.ravel(low)[bad[0]], np.ravel(high)[bad[0]]
+    return f"{' and '.join(names)}: weights would lie between {low:g} and {high:g}{of_synapse}"
+
+
 def shared_numbers(cls: Any) -> dict[str, str]:
     """Return the parameters that are one number for all synapses of a projection, and why.
 
     A neuron has one trace for all its synapses, so its time constant and its jump are shared. So
-    are the numbers of modulators, intervals, times by which values come late, and bounds.
+    are the numbers of modulators, intervals, and times by which values come late.
     """
     out: dict[str, str] = {}
 
@@ -88,6 +114,4 @@ def shared_numbers(cls: Any) -> dict[str, str]:
         add(name, "all synapses have the same intervals")
     for value, time in cls.late.items():
         add(time, f"all synapses see {value} equally late")
-    for bound in cls.bounds or ():
-        add(bound, "all synapses have the same bounds")
     return out

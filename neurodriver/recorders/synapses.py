@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..circuit.circuit import Circuit
-from ..circuit.plastic import learning_connections, numbers_of_synapses
+from ..circuit.circuit import Circuit, Connections
+from ..circuit.plastic import learning_connections, limits_of, numbers_of_synapses, widest
 from ..errors import RecordingError, near, quoted
-from ..model.plasticity import Plasticity
 from ..quantities import seconds
 from ..results.recording import Recording
 from .base import Block, Recorder, RecordingPlan, RecordingProgress
@@ -122,7 +121,7 @@ class SynapseRecorder(Recorder):
                 say = f"synapses of {type(rule).__name__} have no {quoted(name)}{near(name, names)}"
                 raise RecordingError(f"SynapseRecorder: {say}; they have: {', '.join(names)}")
         self.chosen(len(known[self.connections]))
-        self.edges(rule)
+        self.edges(known[self.connections])
         self.sample_interval = max(round(self.interval / lpu.dt), 1)
         self.store.sample_interval = self.sample_interval
 
@@ -149,7 +148,7 @@ class SynapseRecorder(Recorder):
             raise RecordingError(f"SynapseRecorder: {say} (got {bad[0]})")
         return given.astype(np.int64)
 
-    def edges(self, rule: Plasticity) -> npt.NDArray[np.float64] | None:
+    def edges(self, links: Connections) -> npt.NDArray[np.float64] | None:
         """Return the edges of the bins, (bins + 1,), ascending; None where values are recorded.
 
         Raises
@@ -160,7 +159,7 @@ class SynapseRecorder(Recorder):
         if self._bins is None:
             return None
         if isinstance(self._bins, int | np.integer) and not isinstance(self._bins, bool):
-            limits = rule.limits
+            limits = widest(limits_of(links))
             if limits is None or self.variables != ("weight",):
                 say = "a number of 'bins' divides the bounds of the weights; here, give edges"
                 raise RecordingError(f"SynapseRecorder: {say} (got {self._bins})")

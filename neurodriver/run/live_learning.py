@@ -268,15 +268,15 @@ class LearningConnections(SynapseSummaries):
         """Raise NeurodriverError for values that are not finite, or beyond bounds."""
         faults, links = Faults(f"'{self.name}', '{name}'"), self._links
         names = SynapseNames(self._circuit, links)
-        bad, want = ~np.isfinite(values), "must be finite"
-        if name == "weight" and synapses.rule.limits is not None:
-            low, high = synapses.rule.limits
-            bad |= (values < low) | (values > high)
-            want = f"must lie within the bounds of {type(synapses.rule).__name__}"
-            want += f", {low:g} to {high:g}"
+        bad, want, own = ~np.isfinite(values), "must be finite", None
+        if name == "weight" and synapses.rule.bounds is not None:
+            beyond, own = _beyond_bounds(synapses, which, values)
+            bad |= beyond
         elif name in synapses.rule.params:
             bad = misfits(synapses.rule.params[name], values)
             want = f"must be {synapses.rule.params[name].allowed()}"
+            if name in (synapses.rule.bounds or ()) and not bad.any():
+                bad, own = _leaves_weights(synapses, name, which, values)
         elif name == "weight":
             models = groups_of(self._circuit, links.target)
             rule = numbers_of(self._circuit, links.variable, links.access, models)["weight"]
@@ -284,7 +284,37 @@ class LearningConnections(SynapseSummaries):
             want = f"must be {' and '.join(dict.fromkeys(('finite', rule.allowed())))}"
         faults.add_for(
             np.flatnonzero(bad),
-            lambda i: f"{edge_name(*names[int(which[i])])}: {want} (got {values[i]:g})",
+            lambda i: (
+                f"{edge_name(*names[int(which[i])])}: {own(i) if own else want} (got {values[i]:g})"
+            ),
         )
         if faults.count:
             raise NeurodriverError(faults.report())
+
+
+Misfits = tuple[NDArray[np.bool_], Callable[[int], str]]
+"""Which numbers do not fit, and what is wanted of one of them."""
+
+
+def _beyond_bounds(synapses: Synapses, which: Numbers, weights: NDArray[np.float64]) -> Misfits:
+    """Return which weights are not between the bounds of their synapse."""
+    limits = synapses.limits()
+    assert limits is not None
+    low, high = (one[which] if one.ndim else np.broadcast_to(one, len(which)) for one in limits)
+    stored = weights.astype(low.dtype)
+    bad = (stored < low) | (stored > high)
+    named = f"must lie within the bounds of {type(synapses.rule).__name__}"
+    return bad, lambda i: f"{named}, {low[i]:g} to {high[i]:g}"
+
+
+def _leaves_weights(
+    synapses: Synapses, name: str, which: Numbers, bounds: NDArray[np.float64]
+) -> Misfits:
+    """Return which bounds of weights would leave the weight of their synapse outside."""
+    assert synapses.rule.bounds is not None
+    lower = name == synapses.rule.bounds[0]
+    weight = synapses.read("weight")[which]
+    stored = bounds.astype(weight.dtype)
+    bad = weight < stored if lower else weight > stored
+    ends = "at most" if lower else "at least"
+    return bad, lambda i: f"must be {ends} the weight, {weight[i]:g}; set the weight first"

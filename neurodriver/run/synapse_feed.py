@@ -40,7 +40,7 @@ class SynapseFeed(RecorderFeed):
         rule = self._links.plasticity
         assert rule is not None
         self._which = recorder.chosen(len(self._links))
-        self._edges = recorder.edges(rule)
+        self._edges = recorder.edges(self._links)
         if self._edges is None:
             labels, ends = _labels(program.circuit, self._links, self._which)
             self.columns = [

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..circuit.circuit import Circuit
+from ..circuit.plastic import varied, widest
 from ..circuit.selection import population_names
 from ..model.plasticity import Plasticity
 from ..results.export import needed
@@ -65,10 +66,21 @@ class SynapseSummaries(LiveConnections):
         edges : (bins + 1,) float64
         """
         values = self.get(name, of)
-        limits = self._rule.limits if name == "weight" else None
+        limits = self._limits() if name == "weight" else None
         edges = np.histogram_bin_edges(values, bins, limits)
         counts, edges = np.histogram(values, edges)
         return counts.astype(np.int64), edges
+
+    def _limits(self) -> tuple[float, float] | None:
+        """Return the least and the greatest bound of the weights."""
+        rule, own = self._rule, varied(self._links)
+        if rule.bounds is None or rule.limits is None:
+            return None
+        low, high = (
+            self.get(one) if isinstance(one, str) and one in own else np.asarray(shared)
+            for one, shared in zip(rule.bounds, rule.limits, strict=True)
+        )
+        return widest((low, high))
 
     def means(self, name: str = "weight") -> dict[tuple[str, str], float]:
         """Return the mean between populations, by the names of source and target.

@@ -99,6 +99,17 @@ class Synapses:
             whole[plan.places] = values[plan.order]
             self.backend.live.write(key, whole)
 
+    def limits(self) -> tuple[NDArray[np.floating], NDArray[np.floating]] | None:
+        """Return the numbers between which weights lie now, each () or (m,), as they are stored."""
+        if self.rule.bounds is None or self.rule.limits is None:
+            return None
+        low, high = (
+            self.read(one) if isinstance(one, str) and one in self.names
+            else np.asarray(shared, self.backend.program.dtype)
+            for one, shared in zip(self.rule.bounds, self.rule.limits, strict=True)
+        )  # fmt: skip
+        return low, high
+
     @property
     def learns(self) -> bool:
         """Whether the texts of the rule run."""

@@ -68,6 +68,71 @@ def test_each_synapse_has_its_own(rule: Any, dtype: str) -> None:
     assert expected.tobytes() != learned(circuit, inputs, **options)[0].tobytes()
 
 
+BOUNDS = (1.0, 1.15, 1.4)
+
+
+@pytest.mark.parametrize(("rule", "dtype"), [(Pairs, "float64"), (Scaled, "float32")])
+def test_each_synapse_has_its_own_bounds(rule: Any, dtype: str) -> None:
+    """Its weight has the bits that it has where all synapses have these bounds; many reach them."""
+    circuit, inputs, _ = told(rule(A=0.2), steps=STEPS)
+    number = which(len(circuit.connections[1]))
+    low, high = 0.1 * (number - 2.0), np.array(BOUNDS)[number]
+    several = with_columns(circuit, w_min=low, w_max=high)
+    got = learned(several, inputs, dtype=dtype, threads=3)[0]
+    for i, value in enumerate(BOUNDS):
+        one, _, _ = told(rule(A=0.2, w_max=value, w_min=0.1 * (i - 2.0)), steps=STEPS)
+        expected = learned(one, inputs, dtype=dtype)[0]
+        assert got[number == i].tobytes() == expected[number == i].tobytes()
+        at_ends = np.isin(got[number == i], np.array([low, high], dtype)[:, number == i])
+        assert at_ends.sum() >= 3
+
+
+def test_bounds_between_calls() -> None:
+    """They are read and set; weights stay between them; histograms reach from end to end."""
+    high = nd.Uniform(2.0, 4.0)
+    circuit = network(high=high, weight=nd.Uniform(0.0, 2.0), A_plus=0.2)
+    counts = nd.SynapseRecorder(None, "learning", bins=4, interval=0.05)
+    with nd.LPU(circuit, DT, recorders=[counts], seed=1) as lpu:
+        part = lpu["learning"]
+        ends = part.get("w_max")
+        assert ends.min() >= 2.0 and ends.max() <= 4.0 and ends.std() > 0.4
+        lpu.run(steps=200)
+        weight = part.get("weight")
+        assert (weight <= ends).all() and (weight == ends).sum() > 5
+        assert counts.recording.weight[:].sum(axis=1).tolist() == [len(ends)] * 4
+        _, edges = part.histogram(4)
+        assert (edges[0], edges[-1]) == (0.0, ends.max())
+        with pytest.raises(NeurodriverError, match=r"at least the weight, .* set the weight"):
+            part.set("w_max", 0.5 * ends)
+        with pytest.raises(
+            NeurodriverError, match="must lie within the bounds of PairSTDP, 0 to 3"
+        ):
+            part.set("weight", 1.01 * ends[3], at=int(np.argmax(ends // 1)))
+        part.set("weight", 0.5 * ends)
+        part.set("w_max", 0.5 * ends)
+        lpu.run(steps=200)
+        assert (part.get("weight") <= 0.5 * ends).all()
+
+
+def test_bounds_that_do_not_fit() -> None:
+    """Told with the synapse or the edge, before anything runs."""
+    with pytest.raises(ModelError, match=r"'w_min' and 'w_max'.*between 0 and -1 for synapse 1"):
+        nd.PairSTDP(w_max=[1.0, -1.0])
+    with pytest.raises(ModelError, match="one number for each synapse is needed in both"):
+        nd.PairSTDP(w_max=[1.0, 2.0], w_min=[0.0, 0.0, 0.0])
+    with pytest.raises(CircuitError, match=r"bounds of PairSTDP, 0 to .* for synapse \d+ .got"):
+        network(high=nd.Uniform(0.5, 4.0))
+    with pytest.raises(CircuitError, match="bounds of PairSTDP must ascend"):
+        network(high=nd.Uniform(2.0, 4.0), w_min=nd.Uniform(0.0, 3.0))
+    with pytest.raises(CircuitError, match=r"'w_max': one for each of the .* \(got 2 numbers"):
+        network(high=[3.0, 4.0])
+    circuit = told(Pairs(), steps=STEPS)[0]
+    high = np.full(len(circuit.connections[1]), 1.0)
+    high[7] = -0.5
+    with pytest.raises(CircuitError, match=r"edge '.*', attribute 'weight'.*Pairs, 0 to -0.5"):
+        made(circuit, w_max=high)
+
+
 def test_first_values_that_follow_from_it() -> None:
     """A variable of synapses begins with its parameter."""
     circuit, inputs, _ = told(Scaled(), steps=STEPS, rate=0.0)
@@ -80,7 +145,9 @@ def test_first_values_that_follow_from_it() -> None:
 def test_text_of_a_gpu(lanes: int, dtype: str) -> None:
     """Its warps, on a CPU, have the bits of the CPU."""
     circuit, inputs, events = told(Scaled(), steps=STEPS, static=0)
-    circuit = with_columns(circuit, A=np.array(VALUES)[which(len(circuit.connections[1]))])
+    number = which(len(circuit.connections[1]))
+    own = {"A": np.array(VALUES)[number], "w_max": np.array(BOUNDS)[number]}
+    circuit = with_columns(circuit, **own)
     with started(circuit, DT, inputs, [("spike_state", None)], backend="cpu", dtype=dtype) as lpu:
         lpu.run(steps=STEPS)
         expected = lpu["learning"].get("weight").astype(dtype)
@@ -99,13 +166,14 @@ def test_text_of_a_gpu(lanes: int, dtype: str) -> None:
     assert got.tobytes() == expected.tobytes()
 
 
-def network(**values: Any) -> nd.Circuit:
+def network(high: Any = 4.0, weight: Any = None, **values: Any) -> nd.Circuit:
     """Return neurons that drive each other, by a projection that learns."""
     drive = nd.Population("PoissonSource", 30, name="drive", rate=200.0)
     cells = nd.Population("LeakyIAFDelta", 20, name="cells", resting_potential=-60.0,
                           threshold=-50.0, reset_potential=-60.0, time_constant=20.0)  # fmt: skip
-    rule = nd.PairSTDP(w_max=4.0, **values)
-    given: dict[str, Any] = {"weight": nd.Uniform(1.0, 3.0), "delay": nd.Uniform(1e-3, 4e-3)}
+    rule = nd.PairSTDP(w_max=high, **values)
+    first = nd.Uniform(1.0, 3.0) if weight is None else weight
+    given: dict[str, Any] = {"weight": first, "delay": nd.Uniform(1e-3, 4e-3)}
     chance = nd.FixedProbability(0.5)
     learning = nd.Projection(drive, cells, chance, **given, plasticity=rule, name="learning")
     return nd.Circuit([drive, cells], [learning], seed=4)
@@ -164,10 +232,10 @@ def test_read_set_recorded_saved(tmp_path: Path) -> None:
 def test_graded_synapses() -> None:
     """Each learns as where all have its number."""
 
-    def weights(eta: Any) -> Any:
+    def weights(eta: Any, high: Any = 1.0) -> Any:
         rates = nd.Population("GradedNeuron", 6, name="rates", time_constant=10.0)
         reader = nd.Population("GradedNeuron", 4, name="reader", time_constant=5.0)
-        rule = nd.HebbRule(eta=eta, decay=0.01)
+        rule = nd.HebbRule(eta=eta, decay=0.01, w_max=high)
         links = nd.Projection(rates, reader, nd.AllToAll(), weight=nd.Uniform(0.0, 0.5),
                               plasticity=rule, name="learning")  # fmt: skip
         drive = nd.ArrayInput({"I": ([f"rates/{i}" for i in range(6)],
@@ -176,17 +244,15 @@ def test_graded_synapses() -> None:
 
     # the input of a target follows from all of its weights: so a number for each target
     number = np.tile(np.arange(4) % 3, 6)
-    got = weights(np.array(VALUES)[number])
-    for i, value in enumerate(VALUES):
-        assert got[number == i].tobytes() == weights(value)[number == i].tobytes()
+    got = weights(np.array(VALUES)[number], np.array(BOUNDS)[number])
+    for i, values in enumerate(zip(VALUES, BOUNDS, strict=True)):
+        assert got[number == i].tobytes() == weights(*values)[number == i].tobytes()
 
 
 def test_what_is_refused() -> None:
     """Numbers that synapses share, wrong numbers, wrong lengths."""
     with pytest.raises(ModelError, match=r"'tau_plus'.*one number, as all synapses.*pre\['x'\]"):
         nd.PairSTDP(tau_plus=np.ones(3))
-    with pytest.raises(ModelError, match=r"'w_max'.*same bounds"):
-        nd.PairSTDP(w_max=LAW)
     with pytest.raises(ModelError, match=r"'gain'.*must be .*got -1 for synapse 1"):
         Scaled(gain=[1.0, -1.0])
     with pytest.raises(ModelError, match=r"\(m,\).*got shape \(2, 2\)"):

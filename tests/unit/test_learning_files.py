@@ -238,3 +238,51 @@ def test_edges_of_a_table_learn(tmp_path: Path) -> None:
         nd.Circuit.from_tables(path, **{**accessed, "delay": 1.5}, dendritic="f")
     with pytest.raises(nd.CircuitError, match="no column 'g'"):
         nd.Circuit.from_tables(path, **accessed, dendritic="g")
+
+
+TABLE = """pre,post,w,by,rate,high,start
+1,2,0.5,stdp,0.02,0.9,
+2,1,0.25,,,,
+1,3,0.5,stdp,,,
+3,1,0.5,slow,0.03,,7
+2,3,0.1,slow,,,
+"""
+
+
+def test_rules_by_a_column_of_a_table(tmp_path: Path) -> None:
+    """With bounds, parameters and first values of each edge; the same circuit as a graph."""
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "e.csv"
+    path.write_text(TABLE)
+    given: dict[str, Any] = {"model": Cell, "source": "pre", "target": "post", "weight": "w"}
+    given |= {"receptor": Cell.accesses[0].receptor, "delay": 3e-3, "dendritic": 1e-3}
+    given |= {"plasticity_column": "by"}
+    rules = {"stdp": Pairs(), "slow": Counting(), "unused": Pairs()}
+    columns = {"up": "rate", "w_max": "high", "initlag": "start"}
+    circuit = nd.Circuit.from_tables(path, **given, plasticity=rules, synapse_params=columns)
+    plain, stdp, slow = circuit.connections
+    assert plain.plasticity is None and [*plain.data] == ["weight"] and len(plain) == 1
+    assert (stdp.name, stdp.plasticity, slow.name) == ("stdp", rules["stdp"], "slow")
+    assert stdp.data["up"].tolist() == [0.02, 0.05] and stdp.data["w_max"].tolist() == [0.9, 1.0]
+    assert slow.data["initlag"].tolist() == [7.0, 3.0]
+    assert slow.data["weight"].tolist() == [0.5, 0.1] and slow.data["dendritic"] == 1e-3
+    circuit.save(tmp_path / "g.gexf")
+    for one in (circuit, nd.Circuit.from_file(tmp_path / "g.gexf", [Cell, Pairs, Counting])):
+        with nd.LPU(one, DT, backend="cpu") as lpu:
+            pairs = zip(lpu["stdp"].get("w_max"), lpu["stdp"].get("up"), strict=True)
+            assert sorted(pairs) == [(0.9, 0.02), (1.0, 0.05)]
+            assert sorted(lpu["slow"].get("lag")) == [3.0, 7.0]
+    for change, said in (
+        (
+            {"plasticity": {"stdp": Pairs(), "fast": Counting()}},
+            r"column 'by', row 4: must be one of 'stdp', 'fast', or empty .got 'slow'",
+        ),
+        ({"plasticity": Pairs()}, "plasticity_column asks for rules by name"),
+        ({"plasticity_column": None}, "name their column with plasticity_column="),
+        ({"synapse_params": {"uup": "rate"}}, "synapse_params: no rule has a parameter 'uup'"),
+        ({"synapse_params": {"up": "by"}}, "column 'by': must hold numbers"),
+        ({"synapse_params": {"w_max": "rate"}}, r"edge '1' -> '2', attribute 'weight'.*to 0\.02"),
+    ):
+        wrong = {**given, "plasticity": rules, "synapse_params": columns, **change}
+        with pytest.raises(nd.CircuitError, match=said):
+            nd.Circuit.from_tables(path, **wrong)

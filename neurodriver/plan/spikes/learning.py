@@ -312,7 +312,7 @@ def learn_by_source(
         depth=depth, variable=spikes,
         rows_of_sources=len(rows.first) - 1, rank=rows.rank,
         degree=np.concatenate([rows.degree, np.zeros(count - len(rows.degree), np.int64)]),
-        largest=given_largest(links) or largest_sent(rule, rows.weight), varied=varied(links),
+        largest=given_largest(links) or largest_sent(links, rows.weight), varied=varied(links),
     )  # fmt: skip
     gather.limits |= {"blocks": len(rows.block), "rows": len(rows.first) - 1}
     gather.limits |= {name: len(elements) for name, elements in released.items()}
