@@ -8,7 +8,7 @@ import numpy as np
 
 import neurodriver as nd
 
-WAYS = ("sum", "weighted", "max", "min", "mean", "product", "any")
+WAYS = ("sum", "weighted", "max", "min", "mean", "product", "any", "argmax")
 EACH = {"weighted": "weight * x", "product": "1 + 0.1 * x", "any": "x > 0.685 ? 1 : 0"}
 REDUCE = {"weighted": "sum"}
 

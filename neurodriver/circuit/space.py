@@ -174,6 +174,12 @@ class Points(Space):
         yield told("positions", self._positions)
 
 
+def sizes_of(spaces: Mapping[str, Space]) -> dict[str, dict[str, int]]:
+    """Return the number of cells along each axis of populations that have cells at all points."""
+    grids = {n: s for n, s in spaces.items() if isinstance(s, AxisGrid) and s.mask is None}
+    return {n: dict(zip(s.names, s.extent, strict=True)) for n, s in grids.items()}
+
+
 def grid_of(
     axes: object, mask: ArrayLike | None, declared: tuple[str, ...], where: str
 ) -> AxisGrid:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..errors import RecordingError
+from .sheets import axes_of
 from .sources import StoredVariable
 from .variable import VariableLabels
 
@@ -20,6 +22,7 @@ class RecordingLabels:
     variables: tuple[str, ...]
     dt: float
     sample_interval: int
+    attributes: dict[str, Any]
 
     @abstractmethod
     def _stored(self, variable: str) -> StoredVariable:
@@ -75,7 +78,8 @@ class RecordingLabels:
                 "'population'"
             )
         members = {} if population is None else members_of(population)
-        return VariableLabels(self.name, variable, stored.unit, uids, step, members)
+        axes = axes_of(self.attributes)
+        return VariableLabels(self.name, variable, stored.unit, uids, step, members, axes)
 
 
 def members_of(population: Sequence[str]) -> Mapping[str, npt.NDArray[np.intp]]:

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import RecordingError, near
+from .sheets import Sizes, chosen, in_shape
 
 SLAB_BYTES = 2**24
 """Rows are read in slabs of this size where they need not be in memory together."""
@@ -40,6 +41,8 @@ class VariableLabels:
     dt: float  # time between two rows (of events: resolution of their times), s
     members: Mapping[str, npt.NDArray[np.intp]] = field(default_factory=dict)
     """Population -> its columns, ascending."""
+    axes: Mapping[str, Sizes] = field(default_factory=dict)
+    """Population on axes -> number of cells along each of them."""
 
     def columns(
         self, uids: str | Sequence[str], among: npt.NDArray[np.intp] | None = None
@@ -243,6 +246,27 @@ class Variable(ColumnChoice):
         for rows in slabs(low, high, self._dataset.shape[1] * self.dtype.itemsize):
             out[rows.start - low : rows.stop - low] = self._dataset[rows][:, self._columns]
         return out
+
+    def shaped(self, population: str = "") -> npt.NDArray[Any]:
+        """Return the rows of a population on axes in its shape: (rows, theta, y, x) for instance.
+
+        Parameters
+        ----------
+        population : str
+            Its name; not needed where just one population on axes was recorded. Of a slice of a
+            population, the result has the cells that were recorded along each axis.
+
+        Raises
+        ------
+        RecordingError
+            Where there is no such population, or the recorded cells are no block along its axes.
+        """
+        where = f"{self._labels.source}, '{self.name}'"
+        name = chosen(population, [*self.populations], self._labels.axes, where)
+        mine = self.populations[name]
+        columns = mine if self._columns is None else self._columns[mine]
+        part = self._changed(_columns=columns, _single=False)
+        return in_shape(part[:], part.uids, self._labels.axes[name], where)
 
     def between(self, start: float = 0.0, stop: float = np.inf) -> Variable:
         """Return the rows with ``start <= time < stop``, s; neighbouring windows share none."""

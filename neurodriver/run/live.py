@@ -269,7 +269,8 @@ class Components:
         """Set a variable that is a state, a state, a parameter, or a field.
 
         The next step is the first that reads it. A parameter that all components of a model share
-        becomes one value each, if need be; then the circuit is compiled anew.
+        becomes one value each, if need be; then the circuit is compiled anew. So it is for a field
+        that is a constant.
 
         Parameters
         ----------
@@ -288,7 +289,11 @@ class Components:
         """
         said = f"{self._said}, '{name}'"
         if (field := self._field(name)) is not None:
-            field.write(self._simulation(), values, at, said)
+            if field.rule.constant:
+                given = field.checked(self._simulation(), values, at, said)
+                self._changed(field.number, field.name, given)
+            else:
+                field.write(self._simulation(), values, at, said)
             return
         if at is not None:
             self._at(at).set(name, values)

@@ -117,6 +117,9 @@ def _change_copy(
     components: CopiedComponents, copy: int, number: int, name: str, column: NDArray[np.float64]
 ) -> None:
     """Compile anew with one value of a parameter for each component, others in one copy."""
+    if components._field(name) is not None:
+        say = "is a constant; copies of a batch cannot change it"
+        raise NeurodriverError(f"{components._said}, '{name}': {say}")
     part = next(p for p in components._parts if p.number == number)
     place = next(p for q, p, _ in components._placed(name) if q.number == part.number)
     parts = [place.read_all(one) for one in components._copies()]

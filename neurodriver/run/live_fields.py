@@ -29,6 +29,8 @@ class FieldPlace:
 
     Attributes
     ----------
+    number : int
+        Of a group that has it.
     name : str
     key : Key
     rule : Field
@@ -38,6 +40,7 @@ class FieldPlace:
         Lengths of the axes of its population.
     """
 
+    number: int
     name: str
     key: Key
     rule: Field
@@ -68,9 +71,15 @@ class FieldPlace:
             For a wrong shape, and numbers that the field refuses.
         """
         if self.rule.constant:
-            raise NeurodriverError(
-                f"{said}: is a constant; build the circuit anew with another one"
-            )
+            raise NeurodriverError(f"{said}: is a constant; copies of a batch cannot change it")
+        array = self.checked(simulation, given, at, said)
+        simulation.backend.live.write(self.key, array.reshape(-1), slice(0, array.size))
+        simulation.changed.add(self.key)
+
+    def checked(
+        self, simulation: Live, given: Any, at: Mapping[str, Any] | None, said: str
+    ) -> NDArray[Any]:
+        """Return the whole array with what is to be set; parameters and errors as of `write`."""
         whole = magnitude(given, self.rule.unit, said)
         if at is not None:
             values = self.read(simulation)
@@ -83,8 +92,7 @@ class FieldPlace:
             fault = f"expected shape {self.value.values.shape}, got {array.shape}"
         if fault:
             raise NeurodriverError(f"{said}: {fault}")
-        simulation.backend.live.write(self.key, array.reshape(-1), slice(0, array.size))
-        simulation.changed.add(self.key)
+        return array
 
 
 def part(
@@ -126,7 +134,7 @@ def field_of(program: Program, number: int, name: str) -> FieldPlace | None:
     if isinstance(space, AxisGrid):
         lengths = dict(zip(space.names, space.extent, strict=True))
     rule = group.model.every_field()[name]
-    return FieldPlace(name, field_key(number, name, value), rule, value, lengths)
+    return FieldPlace(number, name, field_key(number, name, value), rule, value, lengths)
 
 
 def shared_field(program: Program, name: str) -> FieldPlace | None:
@@ -150,6 +158,23 @@ def changed_fields(
                 found[name] = FieldValue(place.read(simulation), place.value.name)
         if found:
             yield number, found
+
+
+def with_constant(circuit: Circuit, number: int, name: str, values: NDArray[Any]) -> Circuit:
+    """Return a circuit with another value of a field, in all groups that share it."""
+    groups = list(circuit.groups)
+    layer = groups[number].layer
+    assert layer is not None
+    shared = layer.fields[name].name
+    for other, group in enumerate(groups):
+        fields = {} if group.layer is None else group.layer.fields
+        mine = {
+            n: FieldValue(values, shared) for n, one in fields.items()
+            if (other, n) == (number, name) or (shared and one.name == shared)
+        }  # fmt: skip
+        if mine and group.layer is not None:
+            groups[other] = replace(group, layer=replace(group.layer, fields={**fields, **mine}))
+    return circuit.changed(groups=tuple(groups))
 
 
 def with_fields(circuit: Circuit, simulation: Live) -> Circuit:

@@ -27,7 +27,7 @@ from .going_on import replaced
 from .live import Components, GroupPart, parts_of
 from .live_batch import CopiedComponents, CopyOfLPU
 from .live_connections import ConnectionsByName, LiveConnections
-from .live_fields import FieldPlace, shared_field
+from .live_fields import FieldPlace, shared_field, with_constant
 from .live_learning import LearningConnections
 from .live_learning_batch import CopiedLearningConnections
 from .live_synapses import LoopedConnections, loops_over
@@ -174,6 +174,10 @@ class LiveValues(ABC):
         Or a field of the circuit, or a `Value` of several populations; ``at`` is for these.
         """
         if (field := self._shared_field(name)) is not None:
+            if field.rule.constant and self.variants is None:
+                given = field.checked(self.simulation, values, at, f"'{name}'")
+                self._compile_with(field.number, field.name, given)
+                return
             for one in self.simulation.copies if self.variants is not None else [self.simulation]:
                 field.write(one, values, at, f"'{name}'")
             return
@@ -256,8 +260,15 @@ class LiveValues(ABC):
             raise
 
     def _compile_with(self, group: int, name: str, column: np.ndarray) -> None:
-        """Compile the circuit anew with another column of a parameter, and go on from here."""
-        self._compile_anew(with_parameter(self.current_circuit(), group, name, column))
+        """Compile the circuit anew with another column of a parameter, and go on from here.
+
+        The same with another value of a field.
+        """
+        circuit = self.current_circuit()
+        if name in circuit.groups[group].model.every_field():
+            self._compile_checked(with_constant(circuit, group, name, column))
+        else:
+            self._compile_anew(with_parameter(circuit, group, name, column))
 
     def _compile_copies(self, group: int, name: str, columns: np.ndarray) -> None:
         """Do the same with a column for each copy."""

@@ -22,12 +22,14 @@ from ..circuit.batch import Batch, batch_of
 from ..circuit.circuit import Circuit
 from ..circuit.numbers import whole
 from ..circuit.single_precision import check_single_precision
+from ..circuit.space import sizes_of
 from ..errors import NeurodriverError
 from ..inputs.base import Input
 from ..model.loading import load_classes
 from ..plan.copies import Variants
 from ..quantities import seconds
 from ..recorders.base import Recorder
+from ..results.sheets import axes_attribute
 from ..version import __version__
 from .checkpoints import Checkpoints
 from .copies import check_inputs, seeds_attribute, variants_of
@@ -249,6 +251,7 @@ class LPU(Checkpoints):
             "dtype": dtype,
             "command": command_line(sys.argv),
             **seeds_attribute(self.variants),
+            **axes_attribute(sizes_of(self.circuit.spaces)),
         }
 
     def advance(self, steps: int, progress: Callable[[int], None] | None = None) -> None:

@@ -460,3 +460,38 @@ def test_fields_of_copies_stay_when_a_batch_is_compiled_anew() -> None:
         lpu.run(steps=1)
         expected = np.array([[3.0], [5.0]]) + np.arange(8.0).reshape(2, 4)
         assert np.array_equal(lpu["p"].val, expected)
+
+
+def looking(many: Any, other: Any) -> nd.Circuit:
+    """Return two populations that look at so many cells of a row."""
+    row = nd.Population(Row, name="row", axes={"y": nd.Axis.span(9, 0, 9)})
+    both = [
+        nd.Population(Looking, name=name, axes={"y": row.y}, image=row, r=1.0, many=given)
+        for name, given in (("one", many), ("two", other))
+    ]
+    return nd.Circuit([row, *both])
+
+
+def test_constants_are_set_between_calls() -> None:
+    """The circuit is compiled anew, and is as one that was built so; values stay as they are."""
+    shared = nd.Value(3, name="many")
+    with nd.LPU(looking(shared, shared), dt=1e-3) as lpu:
+        lpu["row"].set("val", np.arange(9.0) ** 2)
+        lpu.run(steps=1)
+        for change, expected in (
+            (lambda: lpu.set("many", 5), (5, 5)),
+            (lambda: lpu["two"].set("many", 2), (2, 2)),
+        ):
+            change()
+            lpu.run(steps=1)
+            with nd.LPU(looking(*expected), dt=1e-3) as built:
+                built["row"].set("val", np.arange(9.0) ** 2)
+                built.advance(1)
+                for name in ("one", "two"):
+                    assert np.array_equal(lpu[name].get("near3"), built[name].get("near3"))
+            assert lpu["one"].get("many") == expected[0]
+        for value, said in ((1.5, "takes whole numbers"), ([1, 2], "expected a number")):
+            with pytest.raises(nd.NeurodriverError, match=said):
+                lpu["one"].set("many", value)
+        lpu.run(steps=1)
+        assert np.array_equal(lpu["one"].get("near3"), built["one"].get("near3"))

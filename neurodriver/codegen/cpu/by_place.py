@@ -10,7 +10,7 @@ from .sums import SumText
 TABLES = ("segment", "slice", "begin", "entry", "late", "kind", "table")
 """Arrays of the plan; the last three are there where they are needed."""
 
-COUNTED = ("max", "min", "mean")
+COUNTED = ("max", "min", "mean", *reductions.RANKED)
 """Reductions that ask how many values came before."""
 
 
@@ -46,10 +46,12 @@ class UnstoredText(SumText):
         """Return the loop that fills ``nd_sum_<access>`` for one tile."""
         name, reduce = self.access.name, self.access.reduce
         counted, first = reduce in COUNTED, reductions.begin(reduce)
+        ranked = reduce in reductions.RANKED
         each = "for (int nd_l = 0; nd_l < 2 * ND_LANES; ++nd_l)"
         lines = [f"typedef {self.kind} nd_sum_t;", "alignas(64) nd_sum_t nd_acc[2 * ND_LANES];",
                  f"for (int nd_i = 0; nd_i < ND_TILE; ++nd_i) nd_sum_{name}[nd_i] = {first};",
-                 *(["alignas(64) int nd_degree[2 * ND_LANES];"] if counted else [])]  # fmt: skip
+                 *(["alignas(64) int nd_degree[2 * ND_LANES];"] if counted else []),
+                 *(["alignas(64) int nd_which[2 * ND_LANES];"] if ranked else [])]  # fmt: skip
         begin = [f"{each} nd_acc[nd_l] = {first};"]
         take = [
             "(void)nd_e;",
@@ -59,10 +61,14 @@ class UnstoredText(SumText):
         if counted:
             begin.append(f"{each} nd_degree[nd_l] = 0;")
             take.append("nd_degree[nd_l] += nd_live;")
+        if ranked:
+            begin.append(f"{each} nd_which[nd_l] = {reductions.EMPTY[reduce]};")
         done = "(real)nd_acc[nd_l]"
         if self.reduced:
             division = self.component.translator.division
-            done = reductions.finished(reduce, "nd_acc[nd_l]", "", "nd_degree[nd_l]", division)
+            done = reductions.finished(
+                reduce, "nd_acc[nd_l]", "nd_which[nd_l]", "nd_degree[nd_l]", division
+            )
         end = [f"for (int nd_l = 0; nd_l < nd_n; ++nd_l) nd_sum_{name}[nd_at + nd_l] = {done};"]
         value = f"int nd_l, real {self.access.variable}, int nd_e, bool nd_live"
         parts = {"begin_": ("", begin), "take": (value, take),

@@ -38,15 +38,17 @@ class PlaceThreadSum(ThreadSum):
     def sum(self) -> list[str]:
         """Return the lines that give ``nd_x_<access>[nd_i]`` its value."""
         name, reduce = self.name, self.s.access.reduce
+        ranked = reduce in reductions.RANKED
         body = [
             f"typedef {self.s.kind} nd_sum_t;",
             f"nd_sum_t nd_acc = {reductions.begin(reduce)}; int nd_rank = 0; (void)nd_rank;",
+            *([f"int nd_which = {reductions.EMPTY[reduce]};"] if ranked else []),
             f"const nd_row_of nd_o = nd_o_{name}[nd_i];",
             *self.before(),
             *self.write(),
         ]
         division = self.component.translator.division
-        done = reductions.finished(reduce, "nd_acc", "", "nd_rank", division)
+        done = reductions.finished(reduce, "nd_acc", "nd_which", "nd_rank", division)
         done = done if self.s.reduced else "(real)nd_acc"
         return block("", [*body, f"nd_x_{name}[nd_i] = {done};"])
 

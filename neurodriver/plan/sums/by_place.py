@@ -45,7 +45,7 @@ ROOM = 2 * LANES
 ENTRY = 0.25
 """Work of a component for each entry of its row, in units of one stored connection."""
 
-REDUCTIONS = ("sum", "max", "min", "mean", "product", "any")
+REDUCTIONS = ("sum", "max", "min", "mean", "product", "any", "argmax")
 """What the plan makes of values."""
 
 

@@ -1,0 +1,96 @@
+"""Columns of a population on axes, in the shape of its cells."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import RecordingError, near, quoted
+
+AXES = "axes"
+"""Attribute of a recording: population -> number of cells along each of its axes, as JSON."""
+
+MOST_TEXT = 60_000
+"""Longest attribute; HDF5 takes 64 KiB for all of an object."""
+
+Sizes = Mapping[str, int]
+"""Axis -> number of cells along it; the last axis is the fastest."""
+
+
+def axes_attribute(sizes: Mapping[str, Sizes]) -> dict[str, str]:
+    """Return the attribute that keeps the axes of populations; none where it gets too long."""
+    text = json.dumps(sizes)
+    return {AXES: text} if sizes and len(text) < MOST_TEXT else {}
+
+
+def axes_of(attributes: Mapping[str, Any]) -> dict[str, Sizes]:
+    """Return the axes that a recording keeps; none where it keeps none that can be read."""
+    try:
+        found = json.loads(str(attributes.get(AXES, "{}")))
+        return {str(p): {str(a): int(n) for a, n in axes.items()} for p, axes in found.items()}
+    except (ValueError, TypeError, AttributeError):
+        return {}
+
+
+def chosen(name: str, populations: Sequence[str], axes: Mapping[str, Sizes], where: str) -> str:
+    """Return the population that is meant: the named one, or the only one.
+
+    Raises
+    ------
+    RecordingError
+        Where there is none on axes, or several.
+    """
+    there = [one for one in populations if one in axes]
+    if name and name not in there:
+        has = ", ".join(map(quoted, there)) or "none"
+        say = f"no population {quoted(name)} on axes{near(name, there)}; there are: {has}"
+        raise RecordingError(f"{where}: {say}")
+    if not name and len(there) != 1:
+        has = ", ".join(map(quoted, there)) or "none"
+        say = f"name one of the populations on axes; there are: {has}"
+        raise RecordingError(f"{where}: {say}")
+    return name or there[0]
+
+
+def in_shape(
+    values: npt.NDArray[Any], uids: Sequence[str], sizes: Sizes, where: str
+) -> npt.NDArray[Any]:
+    """Return rows of the cells of a population in the shape of its axes.
+
+    Parameters
+    ----------
+    values : (rows, n) array
+    uids : sequence of str
+        The cell of each column: ``<population>/<number>``.
+    sizes : mapping of str to int
+    where : str
+        What messages call the values.
+
+    Returns
+    -------
+    array
+        (rows, ...), with the cells that were recorded along each axis.
+
+    Raises
+    ------
+    RecordingError
+        Where these cells are no block of indices along the axes.
+    """
+    extent = tuple(sizes.values())
+    numbers = np.array([int(uid.rpartition("/")[2]) for uid in uids], dtype=np.int64)
+    index = np.unravel_index(numbers, extent)
+    kept = [np.unique(one) for one in index]
+    shape = tuple(map(len, kept))
+    flat = np.ravel_multi_index(
+        [np.searchsorted(k, one) for k, one in zip(kept, index, strict=True)], shape
+    )
+    if len(numbers) != np.prod(shape) or len(np.unique(flat)) < len(flat):
+        named = ", ".join(f"{name} ({size})" for name, size in sizes.items())
+        say = f"the {len(numbers):,} recorded cells are no block of indices along {named}"
+        raise RecordingError(f"{where}: {say}; record the population, or a slice of it")
+    out: npt.NDArray[Any] = values[:, np.argsort(flat)].reshape(len(values), *shape)
+    return out

@@ -1,0 +1,54 @@
+"""Recordings of populations on axes, in the shape of their cells."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import neurodriver as nd
+from neurodriver.errors import RecordingError
+
+AXES = {"t": 2, "y": nd.Axis.span(3, 0, 1), "x": nd.Axis.span(4, 0, 1)}
+
+
+def population(name: str, **more: object) -> nd.Population:
+    """Return cells that keep their first values, which are their numbers."""
+    start = np.arange(24.0).reshape(2, 3, 4)
+    given = {"bias": 0.0, "time_constant": 50.0, "initV": start} | more
+    return nd.Population("GradedNeuron", name=name, axes=AXES, **given)
+
+
+def test_rows_have_the_shape_of_the_cells(tmp_path: Path) -> None:
+    """Of whole populations and of slices, in memory and in a file, of part of the rows, too."""
+    one, two = population("one"), population("two")
+    mask = np.arange(24).reshape(2, 3, 4) % 5 != 0
+    holes = population("holes", mask=mask)
+    picked = [*two[1, 1:, ::2].uids][::-1]  # in any order
+    request = [("V", [*one.uids, *picked, *holes.uids])]
+    recorders = [nd.MemoryRecorder(request), nd.HDF5Recorder(tmp_path / "r.h5", request)]
+    with nd.LPU(nd.Circuit([one, two, holes]), dt=1e-3, recorders=recorders) as lpu:
+        lpu.run(steps=5)
+    for recorder in recorders:
+        V = recorder.recording.V
+        assert V.shaped("one").shape == (5, 2, 3, 4)
+        np.testing.assert_array_equal(V.shaped("one").reshape(5, 24), V[:, :24])
+        assert V["two"].rows(1, 4).shaped().shape == (3, 1, 2, 2)
+        np.testing.assert_array_equal(V.shaped("two"), V.shaped("one")[:, 1:, 1:, ::2])
+        with pytest.raises(RecordingError, match="'V': no population 'holes' on axes"):
+            V.shaped("holes")
+        with pytest.raises(RecordingError, match=r"name one of the populations.*'one', 'two'"):
+            V.shaped()
+        with pytest.raises(RecordingError, match="no population 'tow' on axes"):
+            V.shaped("tow")
+
+
+def test_cells_that_are_no_block() -> None:
+    """Told, with the axes."""
+    one = population("one")
+    recorder = nd.MemoryRecorder([("V", [f"one/{i}" for i in (0, 1, 6)])])
+    with nd.LPU(nd.Circuit([one]), dt=1e-3, recorders=[recorder]) as lpu:
+        lpu.run(steps=2)
+    with pytest.raises(RecordingError, match=r"3 recorded cells are no block.* t \(2\), y \(3\)"):
+        recorder.recording.V.shaped()
