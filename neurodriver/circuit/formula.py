@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..errors import ModelError, near, quoted
 from ..model.language import Printer, Symbol, check, parse_expression, tree, used
-from ..model.language.words import FUNCTIONS, RESERVED
+from ..model.language.words import ARCS, FUNCTIONS, RESERVED
 from ..native.compiler import build
 from ..native.headers import INLINE, header
 from .numbers import real
@@ -75,7 +75,8 @@ class Formula:
             yield f"{self}: a formula consists of numbers, names, signs and functions"
             return
         known = [*names_of(axes), *self.numbers]
-        for name in sorted(used(node) - {*known, *FUNCTIONS, "ceil", "round", "fmod"}):
+        functions = *FUNCTIONS, *ARCS, "ceil", "round", "fmod"
+        for name in sorted(used(node) - {*known, *functions}):
             among = ", ".join(known)
             yield f"{self}: unknown name {quoted(name)}{near(name, known)}; there are {among}"
             return

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from ..model.component import NDComponent
 from ..model.language import assignments, tree
-from ..model.language.words import FUNCTIONS
+from ..model.language.words import ARCS, FUNCTIONS
 from ..model.text import block
 from ..model.texts import named, texts_of
 from ..plan.arrays import Key, Kind, depth, width
@@ -188,7 +188,7 @@ def infinite_constants(spec: KernelSpec) -> Key:
 
 def _silent(spec: KernelSpec) -> bool:
     """Whether a kernel calls functions that choose results which are not finite."""
-    functions = ["fmod", *(name for name in FUNCTIONS if name not in _FLAGGED)]
+    functions = ["fmod", *ARCS, *(name for name in FUNCTIONS if name not in _FLAGGED)]
     texts = texts_of(spec.model)
     parts = [*texts.step(), *texts.each(*spec.model.accesses)]
     own = [function.body for function in texts.functions]

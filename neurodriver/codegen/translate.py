@@ -10,7 +10,7 @@ import numpy as np
 from ..model.language import Checked, Printer, tree, used
 from ..model.language.expressions import BINDING
 from ..model.language.names import draws, prints
-from ..model.language.words import DRAWS, EXACT, FUNCTIONS, LIMITS
+from ..model.language.words import DRAWS, FUNCTIONS, LIMITS, MORE
 from ..model.text import block
 from ..model.texts import texts_of
 from .places import WORDS, PlaceText
@@ -102,7 +102,7 @@ class CText(Printer):
         """Return a call of a function."""
         if node.name in self.own:
             return f"{self.prefix}{node.name}({self._all(node.arguments)})"
-        known = node.name in FUNCTIONS or node.name in EXACT
+        known = node.name in FUNCTIONS or node.name in MORE
         name = self.elementary(node.name) if known else node.name
         if node.name == "abs":
             if self.checked.type_of(node) == "int":
@@ -280,7 +280,7 @@ class Translator(CText):
             given = f"(real)({mean})" if kind == "poisson" else "(real)0"
             return f"nd_{kind}(nd_key, nd_seed, nd_k, (int)substep, {n}, {given})"
         if kind == "poisson":
-            names = used(*node.arguments) - {*FUNCTIONS, *EXACT}
+            names = used(*node.arguments) - {*FUNCTIONS, *MORE}
             if self.declared_before.issuperset(names):
                 self.drawn.append(Draw(kind, n, mean, frozenset(names)))
                 return f"nd_n{n}[nd_i]"

@@ -20,6 +20,10 @@
  *     nd_pow           1.0     0.51
  *     nd_sin           1.0     1.0
  *     nd_cos           1.0     1.0
+ *     nd_asin          1.0     0.51
+ *     nd_acos          1.0     0.51
+ *     nd_atan          1.0     0.51
+ *     nd_atan2         1.0     0.51
  *
  * nd_sqrt, nd_fma, nd_floor, nd_fabs and division are those of IEEE 754 (exact rounding).
  * nd_ceil, nd_round and nd_fmod are exact.
@@ -56,6 +60,12 @@
  *   sin, cos
  *       x = n pi/2 + r with pi/2 in three pieces, for |x| <= 2^30 (double) or 2^17 (float);
  *       beyond that the result is NaN instead of a wrong number.
+ *   asin, acos, atan, atan2
+ *       All are the angle of a point, asin(x) that of (sqrt(1 - x^2), x).  With the smaller
+ *       coordinate over the larger one, and (a - b) / (a + b) beyond tan(pi/8), the quotient
+ *       u is at most tan(pi/8), and atan(u) = u + u^3 p(u^2).  What quotient, root and
+ *       multiples of pi/4 lose in rounding is kept.  In float the same in plain double
+ *       arithmetic, rounded once at the end.
  *   The polynomials interpolate the exact functions at Chebyshev nodes of the reduced range
  *   (300-bit arithmetic), their coefficients rounded to the type; the error they leave is
  *   at most 2^-56 (double) or 2^-26 (float) of the result.
@@ -64,6 +74,7 @@
 #define ND_MATH_H
 
 #include "math_bits.h"
+#include "math_arc.h"
 #include "math_exp.h"
 #include "math_log.h"
 #include "math_pow.h"

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ..circuit.random_keys import component_keys
 from ..model.language import tree
+from ..model.language.words import ARCS
 from ..model.texts import texts_of
 from ..native.buffers import LANES, padded
 from .access import AccessPlanner
@@ -50,7 +51,7 @@ from .subunits import place
 from .sums.gather import Gather, learning_part, outside, stencil_part
 from .unit import KernelSpec, Unit
 
-_CALLS = ("exp", "tanh", "cosh", "pow", "log", "sin", "cos", "normal", "poisson")
+_CALLS = ("exp", "tanh", "cosh", "pow", "log", "sin", "cos", *ARCS, "normal", "poisson")
 
 _TEMPLATE_CALLS = 4
 """Estimated number of costly functions that a template calls."""

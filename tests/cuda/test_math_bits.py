@@ -11,12 +11,18 @@ from neurodriver.backends.cuda import schedule
 
 COUNT = 1 << 20
 FUNCTIONS = {
-    **{name: f"{name}(x)" for name in ("exp", "expm1", "tanh", "cosh", "sinh", "sin", "cos")},
+    **{
+        name: f"{name}(x)"
+        for name in ("exp", "expm1", "tanh", "cosh", "sinh", "sin", "cos", "atan")
+    },
     "log": "log(fabs(x))",
     "sqrt": "sqrt(fabs(x))",
     "log1p": "log1p(fmax(x, -0.999))",
     "log1p_large": "log1p(pow(10, 13 * fabs(y) - 13.6))",
     "pow": "pow(fabs(x), y)",
+    "asin": "asin(y / 4)",
+    "acos": "acos(y / 4)",
+    "atan2": "atan2(x, y)",
 }
 
 

@@ -51,6 +51,30 @@ def test_numpy(dtype: str) -> None:
     assert (got["bad"] == 0).all()
 
 
+class Turned(nd.NDComponent):
+    """Angles in a text; a parameter of the name of one of them."""
+
+    params = {"x": nd.Parameter("mV"), "y": nd.Parameter("mV"), "atan": nd.Parameter("1", 7.0)}
+    updates = {"of_both": "1", "sine": "1", "cosine": "1", "own": "1"}
+    update = """
+        of_both = atan2(y, x); sine = asin(y / 10); cosine = acos(y / 10); own = atan + 1;
+    """
+
+
+def test_angles(dtype: str) -> None:
+    """NumPy's, as far as they are rounded alike; units of both sides have to be alike."""
+    x, y = np.random.default_rng(1).uniform(-9, 9, (2, 500)).astype(dtype)
+    cells = nd.Population(Turned, len(x), name="c", x=x, y=y)
+    with nd.LPU(nd.Circuit([cells]), 1e-3, dtype=dtype) as lpu:
+        lpu.advance(1)
+        got = {name: np.array(lpu["c"].get(name)) for name in Turned.updates}
+    eps = np.finfo(dtype).eps
+    np.testing.assert_allclose(got["of_both"], np.arctan2(y, x), rtol=2 * eps)
+    np.testing.assert_allclose(got["sine"], np.arcsin(y / 10), rtol=4 * eps)
+    np.testing.assert_allclose(got["cosine"], np.arccos(y / 10), rtol=8 * eps)
+    assert (got["own"] == 8).all()
+
+
 class Named(nd.NDComponent):
     """A parameter, a function and a variable that are called like functions."""
 
@@ -72,6 +96,7 @@ def test_names_of_models_come_first() -> None:
         ("out = fmod(out);", "'fmod' takes 2 arguments, 1 given"),
         ("out = ceil(1, 2);", "'ceil' takes 1 argument, 2 given"),
         ("out = cel(out);", "did you mean 'ceil'?"),
+        ("out = atan2(out);", "'atan2' takes 2 arguments, 1 given"),
     ],
 )
 def test_bad_calls(text: str, said: str) -> None:

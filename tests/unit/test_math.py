@@ -30,12 +30,24 @@ ULP: dict[str, tuple[float, float]] = {
     "pow": (1.0, 0.51),
     "sin": (1.0, 1.0),
     "cos": (1.0, 1.0),
+    "asin": (1.0, 0.51),
+    "acos": (1.0, 0.51),
+    "atan": (1.0, 0.51),
+    "atan2": (1.0, 0.51),
 }
 """Greatest error in double and float; the head of ``math.h`` states the same table."""
 
 EXACT = ("sqrt", "floor", "fabs")
-UNARY = (*(name for name in ULP if name != "pow"), *EXACT)
-BINARY = ("pow", "fmin", "fmax")
+TWO = ("pow", "atan2")
+UNARY = (*(name for name in ULP if name not in TWO), *EXACT)
+BINARY = (*TWO, "fmin", "fmax")
+IN_NUMPY = {
+    "pow": "power",
+    "asin": "arcsin",
+    "acos": "arccos",
+    "atan": "arctan",
+    "atan2": "arctan2",
+}
 RANDOM = ("uniform", "normal")
 DTYPES = (np.float64, np.float32)
 
@@ -249,6 +261,18 @@ def arguments(name: str, dtype: type) -> Iterator[tuple[Array, ...]]:
             yield (rng.uniform(-4.0, 4.0, POINTS),)
             yield (np.pi / 2 * rng.integers(-60_000, 60_000, POINTS),)
             yield (spread(rng, small, 0.0),)
+        case "asin" | "acos":
+            yield (rng.uniform(-1.0, 1.0, POINTS),)
+            yield (spread(rng, small, 0.0),)
+            yield (np.abs(1.0 - 10.0 ** rng.uniform(-15.0 if wide else -7.0, 0.0, POINTS)),)
+        case "atan":
+            yield (rng.uniform(-3.0, 3.0, POINTS),)
+            yield (spread(rng, small, large),)
+        case "atan2":
+            yield rng.uniform(-3.0, 3.0, POINTS), rng.uniform(-3.0, 3.0, POINTS)
+            yield spread(rng, -4.0, 0.0), spread(rng, -1.0, 0.0)
+            if wide:
+                yield spread(rng, small, large), spread(rng, small, large)
         case "pow":
             base = np.abs(spread(rng, small, large))
             yield base, rng.uniform(-2.4, 2.4, POINTS)
@@ -263,7 +287,7 @@ def arguments(name: str, dtype: type) -> Iterator[tuple[Array, ...]]:
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", ULP)
 def test_error_stays_within_the_stated_bound(vector: Library, name: str, dtype: type) -> None:
-    exact_of: Callable[..., Array] = getattr(np, "power" if name == "pow" else name)
+    exact_of: Callable[..., Array] = getattr(np, IN_NUMPY.get(name, name))
     for values in arguments(name, dtype):
         inputs = [value.astype(dtype) for value in values]
         exact = exact_of(*(value.astype(LONG) for value in inputs))
@@ -317,6 +341,16 @@ SPECIAL: dict[str, list[tuple[float, float]]] = {
     "sinh": [(0.0, 0.0), (-0.0, -0.0), (INF, INF), (-INF, -INF), (1e30, INF), (-1e30, -INF)],
     "sin": [(0.0, 0.0), (-0.0, -0.0), (INF, NAN), (-INF, NAN), (1e30, NAN), (-1e30, NAN)],
     "cos": [(0.0, 1.0), (-0.0, 1.0), (INF, NAN), (-INF, NAN), (1e30, NAN), (-1e30, NAN)],
+    "asin": [
+        (0.0, 0.0),
+        (-0.0, -0.0),
+        (1.0, np.pi / 2),
+        (-1.0, -np.pi / 2),
+        (1.1, NAN),
+        (INF, NAN),
+    ],
+    "acos": [(1.0, 0.0), (-1.0, np.pi), (0.0, np.pi / 2), (-0.0, np.pi / 2), (-2, NAN)],
+    "atan": [(0.0, 0.0), (-0.0, -0.0), (INF, np.pi / 2), (-INF, -np.pi / 2), (1e30, np.pi / 2)],
 }
 
 
@@ -334,7 +368,7 @@ def test_special_values(vector: Library, name: str, dtype: type) -> None:
 def test_results_leave_the_range_gradually(vector: Library, dtype: type) -> None:
     info = np.finfo(dtype)
     subnormal = np.array([info.smallest_subnormal, -3 * info.smallest_subnormal, info.tiny], dtype)
-    for name in ("expm1", "log1p", "tanh", "sinh", "sin"):
+    for name in ("expm1", "log1p", "tanh", "sinh", "sin", "asin", "atan"):
         np.testing.assert_array_equal(vector(name, subnormal), subnormal)
 
     last = np.log(LONG(info.max))
@@ -363,6 +397,19 @@ def test_pow_has_the_special_cases_of_c(vector: Library, dtype: type) -> None:
     plain = np.isfinite(wanted) & (wanted != 0)
     np.testing.assert_array_equal(got[~plain], wanted[~plain])
     np.testing.assert_allclose(got[plain], wanted[plain], rtol=2 * info.eps, atol=0)
+    known = ~np.isnan(wanted)
+    np.testing.assert_array_equal(np.signbit(got[known]), np.signbit(wanted[known]))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_angles_of_all_corners(vector: Library, dtype: type) -> None:
+    """numpy calls the C library, whose cases are those of C99 Annex F."""
+    info = np.finfo(dtype)
+    sizes = [0.0, info.smallest_subnormal, info.tiny, 1.0, 3.0, info.max / 2, info.max, INF]
+    values = np.array([NAN, *(sign * size for size in sizes for sign in (1, -1))], dtype)
+    y, x = (grid.ravel() for grid in np.meshgrid(values, values))
+    got, wanted = vector("atan2", y, x), np.arctan2(y, x)
+    np.testing.assert_allclose(got, wanted, rtol=2 * info.eps, atol=info.smallest_subnormal)
     known = ~np.isnan(wanted)
     np.testing.assert_array_equal(np.signbit(got[known]), np.signbit(wanted[known]))
 

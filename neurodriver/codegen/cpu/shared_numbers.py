@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...model.language import tree, used
-from ...model.language.words import EXACT, FUNCTIONS, STEP
+from ...model.language.words import FUNCTIONS, MORE, STEP
 from ..component import ComponentText
 
 
@@ -33,7 +33,7 @@ def shared_numbers(component: ComponentText) -> list[str]:
 def _found(component: ComponentText, body: tree.Body) -> Iterator[tree.Declaration]:
     """Yield constants of a text that read what all components share."""
     spec, model = component.spec, component.model
-    known = {*FUNCTIONS, *EXACT, *component.translator.own, STEP, "dt_ms"}
+    known = {*FUNCTIONS, *MORE, *component.translator.own, STEP, "dt_ms"}
     known |= {name for name in component.numbers if name in spec.uniform}
     if spec.place is not None:
         fields = spec.place.fields.items()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...model.language import tree
-from ...model.language.words import FUNCTIONS
+from ...model.language.words import ARCS, FUNCTIONS
 from ..places import WORDS
 
 if TYPE_CHECKING:
@@ -123,8 +123,8 @@ class VectorKinds:
         kinds = {self.kind(one) for one in node.arguments}
         if kinds <= {UNIFORM}:
             return UNIFORM
-        one = len(node.arguments) == 1 and name in (*FUNCTIONS, "ceil", "round")
-        if kinds <= {UNIFORM, VECTOR} and (one or name in ("fmin", "fmax")):
+        one = len(node.arguments) == 1 and name in (*FUNCTIONS, *ARCS, "ceil", "round")
+        if kinds <= {UNIFORM, VECTOR} and (one or name in ("fmin", "fmax", "atan2")):
             return VECTOR
         raise NotVectors
 

@@ -14,7 +14,7 @@ from ..language import to_text, tree
 from .system import names_in
 
 _SIGNS = ("+", "-", "*", "/")
-_KNOWN = ("exp", "log", "tanh", "sinh", "cosh", "sin", "cos", "sqrt")
+_KNOWN = ("exp", "log", "tanh", "sinh", "cosh", "sin", "cos", "sqrt", "asin", "acos", "atan")
 
 
 def _imported() -> Any:

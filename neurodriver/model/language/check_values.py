@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from ...errors import near
 from . import tree
 from .tokens import message, place
-from .words import ARGUMENTS, DRAWS, EXACT, FUNCTIONS
+from .words import ARGUMENTS, DRAWS, FUNCTIONS, MORE
 
 _INSTEAD = {
     "min": "fmin", "max": "fmax", "power": "pow", "ln": "log", "rand": "uniform",
@@ -248,7 +248,7 @@ class ValueChecker:
         kinds = [self.value(one) for one in node.arguments]
         name, given = node.name, len(node.arguments)
         own = self.functions.get(name)
-        exact = name in EXACT and self.find(name) is None
+        exact = name in MORE and self.find(name) is None
         if own is not None:
             wanted = len(own.parameters)
         elif name in FUNCTIONS or exact:
@@ -287,7 +287,7 @@ class ValueChecker:
         elif name == self.inside:
             self.fault(node, f"'{name}' calls itself, which a function cannot; write a loop")
         else:
-            known = [*FUNCTIONS, *EXACT, *DRAWS, *self.functions, *self.calls, *self.procedures]
+            known = [*FUNCTIONS, *MORE, *DRAWS, *self.functions, *self.calls, *self.procedures]
             hint = near(name, known)
             self.fault(node, f"unknown name '{name}'{hint or '; it is no function'}")
 

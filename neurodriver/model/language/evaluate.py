@@ -43,6 +43,10 @@ _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{n: getattr(np, n) for n in ("exp", "expm1", "log", "log1p", "tanh", "cosh", "sinh", "sqrt")},
     **{n: getattr(np, n) for n in ("fabs", "fmin", "fmax", "floor", "sin", "cos")},
+    "asin": np.arcsin,
+    "acos": np.arccos,
+    "atan": np.arctan,
+    "atan2": np.arctan2,
     "pow": np.power,
     "fmod": np.fmod,
     "ceil": np.ceil,

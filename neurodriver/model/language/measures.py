@@ -16,7 +16,21 @@ from .tokens import message
 
 Dimensions = Mapping[str, Dimension | None]
 
-_PLAIN = ("exp", "expm1", "log", "log1p", "tanh", "cosh", "sinh", "sin", "cos", "poisson")
+_PLAIN = (
+    "exp",
+    "expm1",
+    "log",
+    "log1p",
+    "tanh",
+    "cosh",
+    "sinh",
+    "sin",
+    "cos",
+    "poisson",
+    "asin",
+    "acos",
+    "atan",
+)
 _SAME = ("fabs", "floor", "ceil", "round", "abs")
 _ALIKE = ("fmin", "fmax", "fmod")
 
@@ -96,8 +110,9 @@ class Measures:
 
     def _call(self, node: tree.Call) -> Dimension | None:
         name, given = node.name, node.arguments
-        if name in _ALIKE and len(given) == 2:
-            return self._alike(node, f"{name}() is given {{}} and {{}}", *given)
+        if name in (*_ALIKE, "atan2") and len(given) == 2:
+            unit = self._alike(node, f"{name}() is given {{}} and {{}}", *given)
+            return NONE if name == "atan2" else unit
         units = [self.of(one) for one in given]
         if name in _PLAIN:
             for one, unit in zip(given, units, strict=True):

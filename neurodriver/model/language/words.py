@@ -9,9 +9,15 @@ FUNCTIONS = (
 """Functions that the mathematics of a model may call."""
 
 EXACT = ("ceil", "round", "fmod", "isnan", "abs")
+"""Functions without rounding."""
+
+ARCS = ("asin", "acos", "atan", "atan2")
+"""Angles, in radians."""
+
+MORE = (*EXACT, *ARCS)
 """More functions; a model may have these names for something else."""
 
-ARGUMENTS = {"pow": 2, "fmin": 2, "fmax": 2, "fma": 3, "fmod": 2}
+ARGUMENTS = {"pow": 2, "fmin": 2, "fmax": 2, "fma": 3, "fmod": 2, "atan2": 2}
 """Functions of more than one argument -> how many."""
 
 TYPES = ("real", "int", "bool")
