@@ -149,7 +149,8 @@ NUMBERS: dict[str, tuple[dict[str, Any], str]] = {
     "a text": ({"A_plus": "much"}, "PairSTDP: parameter 'A_plus' [1]: must be a number"),
     "infinite": ({"w_max": np.inf}, "PairSTDP: parameter 'w_max' []: must be finite (got inf)"),
     "bounds": ({"w_min": 2.0}, "'w_min' and 'w_max': weights would lie between 2 and 1"),
-    "a column": ({"w_max": [0.1, 0.2]}, "PairSTDP: parameter 'w_max' []: must be one number"),
+    "a column": ({"tau_plus": [9.0, 8.0]}, "parameter 'tau_plus' [ms]: must be one number"),
+    "bounds of a synapse": ({"w_max": [0.1, -0.2]}, "between 0 and -0.2 for synapse 1"),
     "words": ({"A_plus": ["a", "b"]}, "PairSTDP: parameter 'A_plus' [1]: must be a number, or"),
 }
 
