@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ..errors import CircuitError
 from ..model.kinds import CircuitKinds, VariableKind
@@ -141,7 +141,7 @@ class Circuit(CircuitReaders, CircuitNeighbours, CircuitChanges):
         """Names of the populations of each phase; one phase where there is no order."""
         found: dict[int, list[str]] = {}
         for name, members in self.populations.items():
-            of = np.searchsorted(self.starts, members.numbers, side="right") - 1
+            of = self.group_of(members.numbers)
             for phase in sorted({self.groups[g].phase for g in np.unique(of).tolist()}):
                 found.setdefault(phase, []).append(name)
         return tuple(tuple(found[phase]) for phase in sorted(found))
@@ -183,6 +183,10 @@ class Circuit(CircuitReaders, CircuitNeighbours, CircuitChanges):
     def starts(self) -> NDArray[np.int64]:
         """First component number of each group, and the total, (groups + 1,)."""
         return np.concatenate([[0], np.cumsum([g.count for g in self.groups])]).astype(np.int64)
+
+    def group_of(self, numbers: ArrayLike) -> NDArray[np.int64]:
+        """Return the numbers of the groups that components belong to, by their own numbers."""
+        return np.asarray(np.searchsorted(self.starts, numbers, side="right") - 1)
 
     @property
     def count(self) -> int:

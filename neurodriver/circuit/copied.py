@@ -56,7 +56,7 @@ def _set(
         numbers = numbers_of(circuit, who, faults)
         if not len(numbers):
             return  # it is told already
-    which = np.searchsorted(circuit.starts, numbers, side="right") - 1
+    which = circuit.group_of(numbers)
     lacks = sorted({models[g].__name__ for g in np.unique(which) if not has[g]})
     if lacks or not len(numbers):
         known = sorted({p for m in models for p in (*m.params, *m.initial_names())})

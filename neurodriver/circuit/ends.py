@@ -117,6 +117,6 @@ def _check_level(
     number = int(circuit.find(uids)[0])
     if number < 0:  # it is in another LPU, or nowhere
         return
-    group = circuit.groups[int(np.searchsorted(circuit.starts, number, side="right")) - 1]
+    group = circuit.groups[int(circuit.group_of(number))]
     if variable not in group.model.updates:
         faults.add(f"modulator '{name}': {group.name} does not update '{variable}'")

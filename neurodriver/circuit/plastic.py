@@ -245,7 +245,7 @@ def _models_at(circuit: Circuit, ends: NDArray[np.int32]) -> list[Model]:
     """Return the models of the components at the ends of connections, where these are there."""
     if not len(ends) or ends.min() < 0 or ends.max() >= circuit.count:
         return []
-    seen = np.unique(np.searchsorted(circuit.starts, ends, side="right") - 1)
+    seen = np.unique(circuit.group_of(ends))
     return [circuit.groups[number].model for number in seen.tolist()]
 
 

@@ -107,7 +107,7 @@ def group_of(circuit: Circuit, population: str, reader: str) -> tuple[int, int, 
     if members is None:
         raise CircuitError(f"{say}, which is not in this circuit; keep both in one")
     numbers = np.asarray(members.numbers)
-    group = int(np.searchsorted(circuit.starts, numbers[0], side="right")) - 1
+    group = int(circuit.group_of(numbers[0]))
     whole = len(numbers) == numbers[-1] - numbers[0] + 1 and numbers[-1] < circuit.starts[group + 1]
     if not whole:
         raise CircuitError(f"{say}, whose cells do not lie one after the other")

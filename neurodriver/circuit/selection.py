@@ -101,7 +101,7 @@ class Selection(Members):
             return population_names(circuit)[self.numbers]
         if name == "model":
             names = np.array([group.name for group in circuit.groups], dtype=np.str_)
-            return names[np.searchsorted(circuit.starts, self.numbers, side="right") - 1]
+            return names[circuit.group_of(self.numbers)]
         known = self.columns
         plain = name.removesuffix("_")  # class_="..." for the column 'class'
         found = name if name in known else plain

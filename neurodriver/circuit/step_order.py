@@ -99,7 +99,7 @@ def _pairs(circuit: Circuit, links: Connections) -> Iterator[tuple[int, int]]:
             yield from ((a, b) for a in sources for b in targets)
         return
     source, target = _undelayed(links)
-    of = [np.searchsorted(circuit.starts, end, side="right") - 1 for end in (source, target)]
+    of = [circuit.group_of(end) for end in (source, target)]
     for pair in np.unique(of[0] * len(circuit.groups) + of[1]).tolist():
         yield divmod(pair, len(circuit.groups))
 

@@ -6,8 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-import numpy as np
-
 from ..errors import near
 from ..model.component import Access, NDComponent, Parameter
 from ..model.kinds import VariableKind
@@ -74,7 +72,7 @@ def into_current(circuit: Circuit, links: Connections) -> bool:
     kind = circuit.kinds.of(links.variable)
     if kind not in INSERTED or not links.access or not len(links):
         return False
-    owner = int(np.searchsorted(circuit.starts, links.target[0], side="right") - 1)
+    owner = int(circuit.group_of(links.target[0]))
     model = circuit.groups[owner].model
     access = model.access(links.access)
     return access.variable != links.variable and takes(model, access, links.variable, kind)

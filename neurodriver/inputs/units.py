@@ -54,7 +54,7 @@ def _accesses(circuit: Circuit, variable: str, uids: Sequence[str]) -> Iterator[
     """Yield models and the units in which their components take a variable."""
     found = circuit.find(uids)
     found = found[found >= 0]
-    numbers = np.unique(np.searchsorted(circuit.starts, found, side="right") - 1)
+    numbers = np.unique(circuit.group_of(found))
     for group in [circuit.groups[number] for number in numbers.tolist()]:
         accesses = [one for one in group.model.accesses if one.variable == variable]
         yield from ((group.name, one.unit) for one in accesses[:1])
@@ -63,7 +63,7 @@ def _accesses(circuit: Circuit, variable: str, uids: Sequence[str]) -> Iterator[
         if links.variable != variable:
             continue
         behind = np.unique(links.target[np.isin(links.source, found)])
-        for number in np.unique(np.searchsorted(circuit.starts, behind, side="right") - 1).tolist():
+        for number in np.unique(circuit.group_of(behind)).tolist():
             group = circuit.groups[number]
             if not group.is_port:
                 yield group.name, group.model.access(links.access).unit

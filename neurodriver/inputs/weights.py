@@ -24,7 +24,7 @@ def warn_of_weights(circuit: Circuit, variable: str, uids: Sequence[str], name: 
     """
     numbers = circuit.find(list(uids))
     numbers = numbers[numbers >= 0]
-    which = np.searchsorted(circuit.starts, numbers, side="right") - 1
+    which = circuit.group_of(numbers)
     for g in np.unique(which).tolist():
         group = circuit.groups[g]
         access = next((a for a in group.model.accesses if a.variable == variable), None)

@@ -91,7 +91,7 @@ def _add(records: Records, circuit: Circuit, links: Connections, rule: str) -> N
         for a in group.model.accesses
         if a.receptor and a.name == links.access
     }
-    which = np.searchsorted(circuit.starts, links.target, side="right") - 1
+    which = circuit.group_of(links.target)
     for i in np.flatnonzero(np.isin(which, list(receptors))).tolist():
         rows[i]["receptor"] = receptors[which[i]]
     records.edges += rows

@@ -175,8 +175,8 @@ def _looked_back(
     """Return the largest number of steps that rows are looked back upon for some connections."""
     if links.access not in {access for _, access in spread} or not steps.ndim:
         return int(steps.max())
-    to = np.searchsorted(circuit.starts, links.target, side="right") - 1
-    of = np.searchsorted(circuit.starts, links.source, side="right") - 1
+    to = circuit.group_of(links.target)
+    of = circuit.group_of(links.source)
     most = 1
     for target in np.unique(to).tolist():
         for source in np.unique(of[to == target]).tolist():

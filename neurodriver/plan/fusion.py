@@ -86,7 +86,7 @@ def _find(circuit: Circuit, number: int, dt: float) -> Fused | None:
     links = readers[0]
     if links.access != access.name or not ((links.target >= start) & (links.target < end)).all():
         return None
-    synapse = int(np.searchsorted(circuit.starts, links.source[0], side="right") - 1)
+    synapse = int(circuit.group_of(links.source[0]))
     group = circuit.groups[synapse]
     first = int(circuit.starts[synapse])
     each_once = np.array_equal(np.sort(links.source), first + np.arange(group.count))

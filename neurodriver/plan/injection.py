@@ -66,7 +66,7 @@ def make_slots(circuit: Circuit, targets: Targets, source: str = "input") -> Slo
         )
         faults.add_each(texts, len(lost))
         slot = first + np.arange(len(uids))
-        which = np.searchsorted(circuit.starts, found, side="right") - 1
+        which = circuit.group_of(found)
         for g in np.unique(which[found >= 0]):
             mine = (which == g) & (found >= 0)
             _lead(circuit, int(g), variable, slot[mine], found[mine], slots, faults)

@@ -1,4 +1,4 @@
-"""Stable sorting of integers, by counting."""
+"""Stable sorting of integers, by counting; and how often something was there before."""
 
 from __future__ import annotations
 
@@ -32,3 +32,14 @@ def stable_order(keys: NDArray[np.integer]) -> NDArray[np.int64]:
         high = (keys >> _BITS).astype(np.uint16)
         order = order[np.argsort(high[order], kind="stable")]
     return order
+
+
+def times_before(*columns: NDArray[np.generic]) -> NDArray[np.int64]:
+    """Return how many rows before each one are equal to it, (n,)."""
+    order = np.lexsort(columns)
+    new = np.ones(len(order), bool)
+    new[1:] = np.any([one[order][1:] != one[order][:-1] for one in columns], axis=0)
+    place = np.arange(len(order))
+    out = np.empty(len(order), np.int64)
+    out[order] = place - np.maximum.accumulate(np.where(new, place, 0))
+    return out

@@ -119,7 +119,7 @@ def _add(
     """Add the values of one parameter to the columns of its groups."""
     numbers = numbered(circuit, None, circuit, who)
     said = f"'{name}' of {who!s:.60}"
-    which = np.searchsorted(circuit.starts, numbers, side="right") - 1
+    which = circuit.group_of(numbers)
     models = {circuit.groups[g].model for g in np.unique(which).tolist()}
     unit = next((m.params[name].unit for m in models if name in m.params), None)
     values = np.asarray(magnitude(given, unit, said), np.float64)

@@ -62,7 +62,7 @@ def as_slice(rows: NDArray[np.int64]) -> Rows:
 
 def parts_of(circuit: Circuit, numbers: NDArray[np.int64]) -> tuple[GroupPart, ...]:
     """Return components, by their numbers, as parts of groups."""
-    which = np.searchsorted(circuit.starts, numbers, side="right") - 1
+    which = circuit.group_of(numbers)
     return tuple(
         GroupPart(g, as_slice(numbers[mine] - circuit.starts[g]), as_slice(mine))
         for g in np.unique(which).tolist()

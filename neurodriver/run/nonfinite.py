@@ -85,7 +85,7 @@ class FirstNonFinite:
 
     def _message(self, step: int, number: int, which: int, told: NDArray[np.int64]) -> str:
         circuit, dt = self._program.circuit, self._program.dt
-        group = circuit.groups[int(np.searchsorted(circuit.starts, number, side="right")) - 1]
+        group = circuit.groups[int(circuit.group_of(number))]
         name = watched(group.model)[which]
         before, now = (float(value) for value in told[1:].view(np.float64))
         earlier = f", at step {step - 1:,} it was {before:.7g}" if told[0] else ""

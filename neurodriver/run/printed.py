@@ -85,7 +85,7 @@ class Printed:
     def _line(self, record: NDArray[np.int64]) -> str:
         """Return uid, step and text of a record."""
         circuit, number = self._program.circuit, int(record[1])
-        group = circuit.groups[int(np.searchsorted(circuit.starts, number, side="right")) - 1]
+        group = circuit.groups[int(circuit.group_of(number))]
         statement: Print = group.model.printing[int(record[3])]
         text = statement.text(record[4:].view(np.float64).tolist())
         return f"{self._said}{circuit.uids[number]}, step {int(record[0]) + 1}: {text}"

@@ -176,7 +176,7 @@ def _counted(
         if links.variable != variable:
             continue
         mine = (links.source >= first) & (links.source < first + count)
-        group = np.searchsorted(circuit.starts, links.target[mine], side="right") - 1
+        group = circuit.group_of(links.target[mine])
         for g in np.unique(group).tolist():
             if (g, links.access) in weighted:
                 counted = True

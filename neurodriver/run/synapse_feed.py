@@ -14,6 +14,7 @@ from ..backends.tables import Probe
 from ..circuit.circuit import Circuit, Connections
 from ..circuit.plastic import learning_connections
 from ..plan.program import Program
+from ..plan.sorting import times_before
 from ..recorders.base import Columns, Recorder
 from ..recorders.synapses import SynapseRecorder
 from ..state.synapses import ChosenSynapses, Synapses
@@ -99,17 +100,6 @@ def _labels(
     uids = np.concatenate([group.uids for group in circuit.groups])
     pre, post = uids[links.source[which]], uids[links.target[which]]
     names = np.strings.add(np.strings.add(pre, " -> "), post)
-    times = _times_before(links)[which]
+    times = times_before(links.target, links.source)[which]
     more = np.strings.add(np.strings.add(" (", (times + 1).astype("U")), ")")
     return np.strings.add(names, np.where(times > 0, more, "")), (pre, post)
-
-
-def _times_before(links: Connections) -> Numbers:
-    """Return how many connections with the same ends come before each one."""
-    order = np.lexsort((links.target, links.source))
-    source, target = links.source[order], links.target[order]
-    new = np.append(True, (np.diff(source) != 0) | (np.diff(target) != 0))
-    first = np.maximum.accumulate(np.where(new, np.arange(len(order)), 0))
-    out = np.empty(len(order), np.int64)
-    out[order] = np.arange(len(order)) - first
-    return out

@@ -12,6 +12,7 @@ from ..backends.base import Backend
 from ..errors import Faults, StateError, near, quoted
 from ..plan.arrays import PopulationOwner
 from ..plan.program import Program
+from ..plan.sorting import times_before
 from .late import LateArrivals
 from .learned import check_learned, put_learned
 from .looped import check_looped, put_looped
@@ -237,10 +238,4 @@ def _put_injected(
 
 def _numbered(uids: NDArray[np.str_]) -> NDArray[np.str_]:
     """Return uids with the number of times that each was named before."""
-    order = np.argsort(uids, kind="stable")
-    ordered = uids[order]
-    new = np.append(True, ordered[1:] != ordered[:-1])
-    first = np.maximum.accumulate(np.where(new, np.arange(len(uids)), 0))
-    times = np.empty(len(uids), np.int64)
-    times[order] = np.arange(len(uids)) - first
-    return np.strings.add(np.strings.add(uids, "\n"), times.astype("U"))
+    return np.strings.add(np.strings.add(uids, "\n"), times_before(uids).astype("U"))

@@ -18,7 +18,7 @@ AGREEMENT = 1e-10
 which a few spikes of a neuron magnify."""
 
 STEPS = 200
-SEEDS = range(16)
+SEEDS = range(10)
 
 GATES = {"n": 0.1559, "m": 0.0101, "h": 0.9659, "a": 0.5404, "b": 0.2885}
 SQUID = ("HodgkinHuxley", "HodgkinHuxley2", "ConnorStevens", "Rinzel", "Wilson")

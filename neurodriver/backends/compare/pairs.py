@@ -140,7 +140,7 @@ def name_of(circuit: Circuit, number: int) -> str:
     """Return a component, or an input slot, in words."""
     if number < 0:
         return f"input slot {-1 - number}"
-    group = int(np.searchsorted(circuit.starts, number, side="right")) - 1
+    group = int(circuit.group_of(number))
     return f"'{circuit.uids[number]}' ({circuit.groups[group].name})"
 
 

@@ -76,7 +76,7 @@ class _Opening(NamedTuple):
 
 def _openings(circuit: Circuit, links: Connections) -> Iterator[tuple[_Opening, Connections]]:
     """Yield connections by the names that their targets have."""
-    of = np.searchsorted(circuit.starts, links.target, side="right") - 1
+    of = circuit.group_of(links.target)
     found: dict[_Opening, list[int]] = {}
     for number in np.unique(of).tolist():
         model = circuit.groups[number].model
@@ -120,7 +120,7 @@ def _undelayed(circuit: Circuit, links: Connections) -> Connections:
     """Return the connections without delays of the potentials that Aggregators read."""
     if circuit.kinds.of(links.variable) is not _POTENTIAL or not links.delay.any():
         return links
-    owner = np.searchsorted(circuit.starts, links.target, side="right") - 1
+    owner = circuit.group_of(links.target)
     sums = np.array([g.model.converts is VariableKind.CONDUCTANCE for g in circuit.groups])
     return replace(links.expanded(), delay=np.where(sums[owner], 0.0, links.delay))
 

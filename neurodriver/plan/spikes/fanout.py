@@ -211,7 +211,7 @@ def window(
             each = links.plasticity.needs_each_step()
             least.append(1 if each else int(forward_of(links, dt).min()) + 1)
             continue
-        ends = np.bincount(np.searchsorted(circuit.starts, links.target, side="right") - 1)
+        ends = np.bincount(circuit.group_of(links.target))
         reached = [g for g in np.flatnonzero(ends).tolist() if not circuit.groups[g].is_port]
         if not spread.issuperset((g, links.access) for g in reached):
             return 1

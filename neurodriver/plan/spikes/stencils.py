@@ -264,7 +264,7 @@ class StencilSet:
 
 def _group_of(circuit: Circuit, numbers: range) -> int | None:
     """Return the group that has some components; None where several have, or a port."""
-    group = int(np.searchsorted(circuit.starts, numbers.start, side="right") - 1)
+    group = int(circuit.group_of(numbers.start))
     inside = len(numbers) and numbers.stop <= circuit.starts[group + 1]
     return group if inside and not circuit.groups[group].is_port else None
 

@@ -157,7 +157,7 @@ def _fits(layout: Layout, one: Drawn, start: int, stop: int) -> bool:
     ends = (one.ends.source, relation.source, 0), (one.ends.target, relation.target, 1)
     if any(e.start != located.firsts[i] or len(e) != space.count for e, space, i in ends):
         return False
-    group = int(np.searchsorted(layout.circuit.starts, one.ends.source.start, side="right") - 1)
+    group = int(layout.circuit.group_of(one.ends.source.start))
     if layout.circuit.groups[group].is_port or group in layout.positions:
         return False
     return start <= one.ends.target.start < stop
@@ -258,14 +258,14 @@ class _Tables:
         if phase is None or one.latency.least > 0:
             return steps
         ends = one.ends.source.start, one.ends.target.start
-        source, target = phase[np.searchsorted(circuit.starts, ends, side="right") - 1]
+        source, target = phase[circuit.group_of(ends)]
         return 0 if 0 <= source < target else steps
 
     def _element(self, one: Drawn) -> int:
         """Return where the first source stands in a row of the variable."""
         circuit = self.layout.circuit
         first = one.ends.source.start
-        group = int(np.searchsorted(circuit.starts, first, side="right") - 1)
+        group = int(circuit.group_of(first))
         segment = self.layout.segment(group, one.variable)
         return int(segment.start + first - circuit.starts[group])
 
