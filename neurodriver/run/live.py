@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,11 +20,11 @@ from ..circuit.validate import admits, check_parameters
 from ..errors import Faults, NeurodriverError, near, quoted
 from ..model.component import Parameter
 from ..model.vectors import elements
-from ..plan.program import Program
 from ..quantities import magnitude
 from .live_fields import FieldPlace, field_of, rows_at
 from .live_places import Live, Place, Rows, Values, place_of
 from .live_pools import pool_values
+from .program_cache import ProgramCache
 from .shown import shown_line
 
 Changed = Callable[[int, str, NDArray[np.float64]], None]
@@ -148,7 +149,7 @@ class Components:
     _numbers: NDArray[np.int64]
     _parts: tuple[GroupPart, ...]
     _changed: Changed
-    _found: dict[str, tuple[Program, list[PlacedPart]]]
+    _found: ProgramCache
     _said: str
     _shape: tuple[int, ...]
 
@@ -163,7 +164,7 @@ class Components:
     ) -> None:
         values = {"_simulation": simulation, "_numbers": numbers, "_changed": changed}
         values |= {
-            "_found": {},
+            "_found": ProgramCache(),
             "_said": said,
             "_shape": shape or (len(numbers),),
             "_parts": parts or parts_of(simulation().program.circuit, numbers),
@@ -362,11 +363,9 @@ class Components:
 
     def _placed(self, name: str) -> list[PlacedPart]:
         """Return where each part has what is called so."""
-        simulation, kept = self._simulation(), self._found.get(name)
-        if kept is None or kept[0] is not simulation.program:
-            found = _placed_in(simulation, self, self._parts, name)
-            kept = self._found[name] = simulation.program, found
-        return kept[1]
+        simulation = self._simulation()
+        find = partial(_placed_in, simulation, self, self._parts, name)
+        return self._found.get(simulation.program, name, find)
 
     def _elements(self, name: str) -> list[str]:
         """Return the names of a vector's elements; none of what is no vector."""

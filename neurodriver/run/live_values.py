@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,6 +32,7 @@ from .live_learning import LearningConnections
 from .live_learning_batch import CopiedLearningConnections
 from .live_synapses import LoopedConnections, loops_over
 from .named import having, numbered, with_parameter, with_parameters
+from .program_cache import ProgramCache
 
 if TYPE_CHECKING:
     from .simulation import Simulation
@@ -90,8 +91,7 @@ class LiveValues(ABC):
         if who not in self._named:
             numbers = numbered(circuit, self.scope, self.circuit, who)
             self._named[who] = numbers, parts_of(circuit, numbers)
-        space = self.circuit.spaces.get(who)
-        shape = () if space is None else space.shape
+        shape = getattr(self.circuit.spaces.get(who), "shape", ())
         return self._components(self._named[who][0], who, self._named[who][1], shape)
 
     @property
@@ -148,14 +148,9 @@ class LiveValues(ABC):
         return {}
 
     @cached_property
-    def _by_variable(self) -> dict[str, tuple[Program, Components]]:
-        """The components that have a variable in a program, as far as they have been asked for."""
-        return {}
-
-    @cached_property
-    def _fields(self) -> dict[str, tuple[Program, FieldPlace | None]]:
-        """The fields of the circuit in a program, as far as they have been asked for."""
-        return {}
+    def _known(self) -> ProgramCache:
+        """Fields, and components that have a variable, as far as they have been asked for."""
+        return ProgramCache()
 
     def get(self, name: str) -> np.ndarray:
         """Return the values of a variable, a state or a parameter, of all components that have it.
@@ -190,19 +185,14 @@ class LiveValues(ABC):
     def _shared_field(self, name: str) -> FieldPlace | None:
         if self._divided is not None:
             return None
-        kept = self._fields.get(name)
-        if kept is None or kept[0] is not self.program:
-            kept = self._fields[name] = self.program, shared_field(self.program, name)
-        return kept[1]
+        find = partial(shared_field, self.program, name)
+        return self._known.get(self.program, ("field", name), find)
 
     def _having(self, name: str) -> Components:
         if (divided := self._divided) is not None:
             return self._components(divided.having(name), f"'{name}'")
-        kept = self._by_variable.get(name)
-        if kept is None or kept[0] is not self.program:
-            numbers = having(self.program, self.scope, name)
-            kept = self._by_variable[name] = self.program, self._components(numbers, f"'{name}'")
-        return kept[1]
+        find = partial(having, self.program, self.scope, name)
+        return self._known.get(self.program, name, lambda: self._components(find(), f"'{name}'"))
 
     @property
     def connections(self) -> ConnectionsByName:

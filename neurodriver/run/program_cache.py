@@ -1,0 +1,27 @@
+"""``ProgramCache``: what has been looked up in a program, until there is another program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any, TypeVar
+
+from ..plan.program import Program
+
+T = TypeVar("T")
+
+
+class ProgramCache:
+    """Values by key, which hold for one program."""
+
+    def __init__(self) -> None:
+        self._program: Program | None = None
+        self._values: dict[Hashable, Any] = {}
+
+    def get(self, program: Program, key: Hashable, find: Callable[[], T]) -> T:
+        """Return the value of a key; ``find`` returns it where it is not known."""
+        if program is not self._program:
+            self._program, self._values = program, {}
+        if key not in self._values:
+            self._values[key] = find()
+        value: T = self._values[key]
+        return value
