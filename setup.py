@@ -21,6 +21,7 @@ EXTRAS = {
     "results": ["pandas>=2.2", "xarray>=2024.6", "neo>=0.14"],
     "nwb": ["pynwb>=3"],
     "pynn": ["pynn>=0.13"],
+    "nir": ["nir>=1"],
     "units": ["pint>=0.24"],
     "equations": ["sympy>=1.12"],
     "compiler": ["ziglang>=0.13"],
@@ -46,6 +47,7 @@ EXTRAS["test"] = [
     *EXTRAS["pynn"],
     *EXTRAS["tables"],
     *EXTRAS["equations"],
+    *EXTRAS["nir"],
     *EXTRAS["units"],
     *EXTRAS["yaml"],
 ]

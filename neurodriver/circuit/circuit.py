@@ -167,8 +167,8 @@ class Circuit(CircuitReaders, CircuitNeighbours, CircuitChanges):
         ----------
         path : str or Path
             ``.h5`` or ``.hdf5`` for columns, exactly as they are; ``circuit_config.json`` for
-            SONATA, with its files in the folder ``circuit_config``; ``.gexf`` or ``.gexf.gz`` for
-            a graph, where the circuit is small.
+            SONATA, with its files in the folder ``circuit_config``; ``.nir`` for models of NIR;
+            ``.gexf`` or ``.gexf.gz`` for a graph, where the circuit is small.
         compress : bool
             Of HDF5 and SONATA: compress numbers, too.
 

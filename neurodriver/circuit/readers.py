@@ -33,7 +33,7 @@ class CircuitReaders:
         ----------
         path : str or Path
             GEXF 1.1 to 1.3, plain or gzipped, in our form or another known one; what `save` wrote;
-            or the circuit_config.json of a SONATA circuit (`from_sonata`).
+            the circuit_config.json of a SONATA circuit (`from_sonata`); or a file ``.nir``.
         models : NDComponent subclass, module, path, or nested sequence of these
             Models beside the shipped ones.
         strict : bool
@@ -87,6 +87,16 @@ class CircuitReaders:
         `neurodriver.io.sonata.read_sonata` explains the rest.
         """
         return BUILDERS["from_sonata"](config, models, **more)
+
+    @classmethod
+    @phased("read file")
+    def from_nir(cls, source: Any, *, strict: bool = False) -> Circuit:
+        """Read a network of NIR from a file or a ``nir.NIRGraph``.
+
+        `neurodriver.io.nir_read.read_nir` explains what it becomes; ``save("network.nir")`` writes
+        it, and `neurodriver.io.nir_write.as_nir` returns the graph.
+        """
+        return BUILDERS["from_nir"](source, strict=strict)
 
     @classmethod
     def from_graph(

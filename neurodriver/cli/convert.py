@@ -21,7 +21,7 @@ from . import options
 @options.own_models
 @options.strict
 def command(**given: Any) -> int:
-    """Convert the circuit file OLD; write NEW (.h5, .json for SONATA, .gexf or .gexf.gz).
+    """Convert the circuit file OLD; write NEW (.h5, .json for SONATA, .nir, .gexf or .gexf.gz).
 
     OLD is any circuit that can be read: GEXF, HDF5 or a SONATA circuit_config.json. A graph in the
     form of an older version gets the form of today.
@@ -55,12 +55,12 @@ def _of_graph(given: dict[str, Any], models: Any) -> Circuit:
     from ..circuit.assemble import assemble
     from ..circuit.forms import form_of
     from ..circuit.records import no_collection
-    from ..io.files import HDF5, SONATA
+    from ..io.files import HDF5, NIR, SONATA
     from ..io.gexf import read_gexf
     from ..io.write import write_gexf
 
     old, new, strict = given["old"], given["new"], given["strict"]
-    columns = new.name.lower().endswith((*HDF5, *SONATA))
+    columns = new.name.lower().endswith((*HDF5, *SONATA, *NIR))
     with no_collection():
         records = read_gexf(old)
         form = form_of(records)

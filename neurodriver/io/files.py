@@ -1,4 +1,4 @@
-"""Circuit files by what is in them: GEXF, HDF5, SONATA; saved by the ending of the name.
+"""Circuit files by what is in them: GEXF, HDF5, SONATA, NIR; saved by the ending of the name.
 
 What reads a format is imported when a file has it: all others start without it.
 """
@@ -13,8 +13,8 @@ from ..circuit.circuit import Circuit
 from ..circuit.records import Records, from_networkx, no_collection
 from ..errors import CircuitError, NeurodriverError, quoted
 
-GEXF, HDF5, SONATA = (".gexf", ".gexf.gz"), (".h5", ".hdf5"), (".json",)
-ENDINGS = "'.h5', '.hdf5', '.json' (SONATA), '.gexf' or '.gexf.gz'"
+GEXF, HDF5, SONATA, NIR = (".gexf", ".gexf.gz"), (".h5", ".hdf5"), (".json",), (".nir",)
+ENDINGS = "'.h5', '.hdf5', '.json' (SONATA), '.nir', '.gexf' or '.gexf.gz'"
 
 
 @builds("from_file")
@@ -23,6 +23,8 @@ def read_circuit(path: Path, models: Any, strict: bool, lenient: bool) -> Circui
     if path.exists() and not path.is_file():
         what = "a directory" if path.is_dir() else "no regular file"
         raise CircuitError(f"{path}: cannot be read, as it is {what}; give the file of a circuit")
+    if path.name.lower().endswith(NIR):
+        return read_nir(path, strict=strict)
     if is_hdf5(path):
         from .hdf5 import read_hdf5
 
@@ -57,6 +59,14 @@ def read_sonata(*given: Any, **more: Any) -> Circuit:
     return sonata.read_sonata(*given, **more)
 
 
+@builds("from_nir")
+def read_nir(*given: Any, **more: Any) -> Circuit:
+    """Return the circuit of a file or graph of NIR; see `nir_read.read_nir`."""
+    from . import nir_read
+
+    return nir_read.read_nir(*given, **more)
+
+
 @builds("from_tables")
 def read_tables(*given: Any, **more: Any) -> Circuit:
     """Return the circuit of tables; see `tables.read_tables`."""
@@ -86,6 +96,11 @@ def save_circuit(circuit: Circuit, path: Path, compress: bool) -> None:
         from .sonata_write import write_sonata
 
         write_sonata(circuit, path, compress)
+        return
+    if path.name.lower().endswith(NIR):
+        from .nir_write import write_nir
+
+        write_nir(circuit, path)
         return
     for group in circuit.groups:
         if group.layer is not None:
@@ -120,5 +135,5 @@ def _begin(path: Path) -> bytes:
 
 def check_ending(path: Path) -> None:
     """Raise where no format is known by the ending of a name."""
-    if not path.name.lower().endswith((*GEXF, *HDF5, *SONATA)):
+    if not path.name.lower().endswith((*GEXF, *HDF5, *SONATA, *NIR)):
         raise NeurodriverError(f"{quoted(path)}: the ending of the name must be {ENDINGS}")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import NeurodriverError, RecordingError
+from ..errors import RecordingError
+from ..io.optional import needed as needed
 from ..model.kinds import usually_event
 from .events import Events
 from .variable import Variable
@@ -20,17 +20,6 @@ if TYPE_CHECKING:
     import xarray
 
     from .recording import Recording
-
-
-def needed(package: str, extra: str = "results") -> Any:
-    """Import an optional package, or say how to get it."""
-    try:
-        return importlib.import_module(package)
-    except ImportError as error:
-        name = package.partition(".")[0]
-        raise NeurodriverError(
-            f'{name} cannot be imported ({error}); pip install "neurodriver[{extra}]"'
-        ) from error
 
 
 def to_xarray(recording: Recording, variables: str | Sequence[str] | None = None) -> xarray.Dataset:

@@ -63,6 +63,12 @@ IZHIKEVICH: Ranges = {
     "a": (0.02, 0.1), "b": (0.2, 0.25), "c": (-65.0, -50.0), "d": (2.0, 8.0),
     "initV": (-65.0, -40.0),
 }  # fmt: skip
+NIR_LEAK: Ranges = {"tau": (0.01, 0.03), "r": (0.5, 2.0), "v_leak": (-0.5, 0.5), "bias": 0.2}
+NIR_CUBA: Ranges = {
+    "tau_syn": (0.004, 0.006), "tau_mem": (0.01, 0.02), "r": (0.5, 2.0), "v_leak": (-0.5, 0.5),
+    "w_in": (0.5, 2.0),
+}  # fmt: skip
+NIR_FIRE: Ranges = {"v_threshold": (0.6, 1.0), "v_reset": (-0.2, 0.0)}
 POWER: Ranges = {"threshold": -55.0, "slope": 0.02, "power": (0.5, 2.0), "saturation": 0.4}
 
 SPIKES = (0.0, 0.05)
@@ -113,6 +119,11 @@ MODELS: dict[str, tuple[Ranges, dict[str, tuple[float, float]]]] = {
     "LeakyIAFwithRefractoryPeriod": (REFRACTORY, {"I": (0.0, 10.0)}),
     "MorrisLecar": (MORRIS_LECAR, {"I": (0.0, 10.0)}),
     "MorrisLecar_a": (MORRIS_LECAR_A, {"I": (0.0, 10.0)}),
+    "NIRCubaLI": (NIR_CUBA, {"I": (0.0, 1.0), "spike_state": SPIKES}),
+    "NIRCubaLIF": ({**NIR_CUBA, **NIR_FIRE}, {"I": (0.0, 2.0), "spike_state": SPIKES}),
+    "NIRIF": ({**NIR_FIRE, "r": (50.0, 200.0)}, {"I": (0.0, 2.0), "spike_state": SPIKES}),
+    "NIRLI": (NIR_LEAK, {"I": (0.0, 1.0), "spike_state": SPIKES}),
+    "NIRLIF": ({**NIR_LEAK, **NIR_FIRE}, {"I": (0.0, 2.0), "spike_state": SPIKES}),
     "NoisyCurrent": ({"mean": (0.0, 1.0), "sigma": (0.5, 1.0)}, {}),
     "OrnsteinUhlenbeckCurrent": (
         {"mean": (0.0, 1.0), "sigma": (0.5, 1.0), "time_constant": (2.0, 8.0)},

@@ -32,6 +32,9 @@ RECEPTORS: dict[str, dict[str, tuple[float, float]]] = {
     "LeakyIAFExpCurrent": {"exc": (0.0, 200.0), "inh": (-200.0, 0.0)},
     "LeakyIAFExpCurrentDriven": {"exc": (0.0, 200.0), "inh": (-200.0, 0.0)},
     "LeakyIAFShiu": {"syn": (-1.0, 3.0), "kick": (5.0, 15.0)},
+    "NIRCubaLIF": {"spikes": (-1.0, 2.0)},
+    "NIRIF": {"spikes": (-1.0, 2.0)},
+    "NIRLIF": {"spikes": (-1.0, 2.0)},
     "TraubMiles": {"exc": (0.0, 6.0), "inh": (0.0, 30.0)},
 }
 """Model -> receptor -> bounds of the weights."""
