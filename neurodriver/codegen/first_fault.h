@@ -10,6 +10,7 @@ enum {
 #ifdef __CUDACC__
 #define ND_RARE static __device__ __noinline__
 ND_FN long long nd_seen(const long long *word) { return *(const volatile long long *)word; }
+ND_FN void nd_show(long long *word, long long value) { *(volatile long long *)word = value; }
 ND_FN void nd_fence() { __threadfence(); }
 ND_FN bool nd_try(long long *lock)
 {
@@ -23,6 +24,10 @@ ND_FN void nd_free(long long *lock)
 #else
 #define ND_RARE static __attribute__((noinline, cold, unused))
 ND_FN long long nd_seen(const long long *word) { return __atomic_load_n(word, __ATOMIC_ACQUIRE); }
+ND_FN void nd_show(long long *word, long long value)
+{
+    __atomic_store_n(word, value, __ATOMIC_RELAXED);
+}
 ND_FN void nd_fence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 ND_FN bool nd_try(long long *lock) { return !__atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE); }
 ND_FN void nd_free(long long *lock) { __atomic_store_n(lock, 0, __ATOMIC_RELEASE); }
@@ -90,9 +95,9 @@ ND_RARE void nd_record_first(long long *fault, long long k, long long component,
             to[ND_FAULT_KNOWN] = known;
             ((volatile double *)to)[ND_FAULT_BEFORE] = before;
             ((volatile double *)to)[ND_FAULT_NOW] = now;
-            to[ND_FAULT_COMPONENT] = component;
+            nd_show(fault + ND_FAULT_COMPONENT, component);
             nd_fence();
-            to[ND_FAULT_STEP] = k;
+            nd_show(fault + ND_FAULT_STEP, k);
         }
         done = true;
         nd_free(fault + ND_LOCK);

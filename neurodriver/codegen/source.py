@@ -38,6 +38,8 @@ class Dialect:
         Number of the row of step ``k``.
     opaque : str
         Statement after which ``ring`` is a plain address to the compiler.
+    stored : str
+        Step that other threads may store at the same time.
     store : str
         Statement that stores ``k`` for all threads to see after the next barrier.
     words : str
@@ -51,6 +53,7 @@ class Dialect:
     fixed: str
     each: str
     row: str
+    stored: str
     store: str
     opaque: str = ""
     words: str = ""
@@ -70,7 +73,7 @@ ND_FN long long nd_rest(long long k, long long depth)
 /* Store a step; all threads see it after the next barrier. Several may store the same one. */
 ND_FN void nd_mark_at(long long *step, long long k)
 {
-    if (*step < k) __atomic_store_n(step, k, __ATOMIC_RELAXED);
+    if (__atomic_load_n(step, __ATOMIC_RELAXED) < k) __atomic_store_n(step, k, __ATOMIC_RELAXED);
 }
 
 /* First dirty slice from `s` on, or an earlier one behind words of zeros. */
@@ -110,6 +113,7 @@ CPU = Dialect(
     fixed="const kind *__restrict",
     each="for (long long i = 0; i < (n); ++i)",
     row="nd_rest(k + depth, depth)",
+    stored="__atomic_load_n(&active[nd_rest(k, depth)], __ATOMIC_RELAXED)",
     store="__atomic_store_n(&active[nd_rest(k, depth)], k, __ATOMIC_RELAXED)",
     words=_CPU_WORDS,
 )
@@ -139,7 +143,7 @@ ND_FN bool nd_silent(const long long *active, long long k, long long depth)
 
 ND_FN void nd_mark(long long *active, long long k, long long depth)
 {{
-    if (active[nd_row_index(k, depth)] != k) {store};  /* several threads may store the same */
+    if ({stored} != k) {store};  /* several threads may store the same */
 }}
 
 /* Number of spikes that a value stands for: an integer, 1023 at most. */
@@ -195,7 +199,13 @@ def prelude(kernel_texts: Iterable[str], dtype: str, dialect: Dialect) -> list[s
         dialect.words,
         header("native/math.h"),
         header("native/philox.h") if draws else "",
-        _PRELUDE.format(real=real, store=dialect.store, row=dialect.row, opaque=dialect.opaque),
+        _PRELUDE.format(
+            real=real,
+            stored=dialect.stored,
+            store=dialect.store,
+            row=dialect.row,
+            opaque=dialect.opaque,
+        ),
         header("codegen/axes.h") if any(_AXES.search(text) for text in texts) else "",
         header("codegen/first_fault.h") if records else "",
         header("codegen/prints.h") if prints else "",

@@ -24,6 +24,7 @@ DEVICE = Dialect(
     each="for (long long i = nd_first_of_all(); i < (n); i += nd_number_of_all())",
     row="(int)((unsigned)k & (unsigned)(depth - 1))",  # depths are powers of two
     opaque="ND_OPAQUE(ring)",
+    stored="active[nd_row_index(k, depth)]",
     store="*(volatile long long *)(active + nd_row_index(k, depth)) = k",
     words="""
 #define ND_MEMBER __device__ __forceinline__
