@@ -1,5 +1,6 @@
 """Simulate neural circuits given as graphs."""
 
+from . import importing as _importing  # noqa: F401  (first: what follows takes a while)
 from .circuit import AllToAll as AllToAll
 from .circuit import Batch as Batch
 from .circuit import Circuit as Circuit
@@ -55,6 +56,5 @@ from .results import open_recording as open_recording
 from .run.lpu import LPU as LPU
 from .version import __version__ as __version__
 
-open = open_recording
-# After `from neurodriver import *`, open() is still Python's own.
+open = open_recording  # not in __all__: after `import *`, open() is still Python's own
 __all__ = [n for n in (*globals(), *_LATER) if not n.startswith("_") and n != "open"]

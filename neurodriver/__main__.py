@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from . import __version__
+from . import __version__, importing
 from .errors import CircuitWarning, NeurodriverError, RunInterrupted
 from .settings import launched
 from .system import interrupt_main_thread
@@ -116,10 +116,11 @@ def main(arguments: list[str] | None = None) -> int:
     0: done; 1: the circuit or the run is at fault; 2: wrong usage; 130: ended by Ctrl-C; 143: by
     SIGTERM.
     """
-    warnings.showwarning = _show_warning
-    warnings.simplefilter("always", CircuitWarning)
     ended = _Ended()
     try:
+        importing.end()
+        warnings.showwarning = _show_warning
+        warnings.simplefilter("always", CircuitWarning)
         with _no_interrupt_lost(), ended:
             return _main(arguments)
     except RunInterrupted as error:

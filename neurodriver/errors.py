@@ -108,6 +108,10 @@ class RunInterrupted(NeurodriverError):
     """Ctrl-C or SIGTERM ended a run; what it recorded can be read."""
 
 
+class StepInterrupted(KeyboardInterrupt):
+    """Ctrl-C ended a step of compiled code that took too long; the run cannot go on."""
+
+
 class UnitError(NeurodriverError, ValueError):
     """A quantity has a unit of another dimension than the number that is wanted."""
 

@@ -170,6 +170,18 @@ class Gated(Backend, Protocol):
 
 
 @runtime_checkable
+class Interruptible(Backend, Protocol):
+    """A backend whose call another thread can end, even in a kernel that does not return."""
+
+    def interrupt(self, seconds: float) -> bool:
+        """Let a call raise `StepInterrupted` after some seconds at most; return whether one did.
+
+        The simulation is of no further use then.
+        """
+        ...
+
+
+@runtime_checkable
 class Ahead(Backend, Protocol):
     """A backend that can begin a call before the rows of the last one are here.
 

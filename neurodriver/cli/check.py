@@ -26,7 +26,15 @@ def command(**given: Any) -> int:
     """Validate a circuit or an experiment; print a summary, of a circuit also its memory."""
     if experiments.is_experiment(given["file"]):
         options.refuse_options(["strict", "trust"])
-        return experiments.check(given["file"], given["strict"], given["trust"])
+        with options.strictly(given["strict"]):
+            return experiments.check(given["file"], given["strict"], given["trust"])
+    with options.strictly(given["strict"]):
+        _check_circuit(given)
+    return 0
+
+
+def _check_circuit(given: dict[str, Any]) -> None:
+    """Validate a circuit and print its summary."""
     from ..plan.arrays import Kind
     from ..plan.compile import compile_circuit
     from ..plan.passes.draft import Recorded
@@ -36,8 +44,7 @@ def command(**given: Any) -> int:
     click.echo(f"{circuit.name}: {circuit.count:,} components, {circuit.edges:,} connections")
     for group in circuit.groups:
         click.echo(f"  {group.count:>10,}  {group.name}")
-    with options.strictly(given["strict"]):
-        program = compile_circuit(circuit, given["dt"], given["dtype"], merging=Recorded())
+    program = compile_circuit(circuit, given["dt"], given["dtype"], merging=Recorded())
     layout, rows = program.layout, []
     for variable, size in layout.nbytes().items():
         ring = layout.rings[variable]
@@ -55,4 +62,3 @@ def command(**given: Any) -> int:
         click.echo(f"  {size / 1024:>12,.1f} KiB  {name:<28} {what}")
     click.echo(f"  {sum(r[2] for r in rows) / 1024:>12,.1f} KiB  in all")
     click.echo(f"digest {circuit.digest}")
-    return 0

@@ -111,8 +111,9 @@ def _run(
 
     try:
         output = run_experiment(experiment, ready, pace, every, resume)
-    except KeyboardInterrupt:
-        raise RunInterrupted("interrupted; the recordings hold what was done") from None
+    except KeyboardInterrupt as ended:
+        why = f"; {ended}" if str(ended) else ""
+        raise RunInterrupted(f"interrupted; the recordings hold what was done{why}") from None
     finally:
         pace.close()
     if speaks:

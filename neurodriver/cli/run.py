@@ -86,7 +86,7 @@ def command(**given: Any) -> int:
     options.need_options(given, ["dt", "duration", "output"])
     sources = [given["file"], *given["inputs"], *given["model_files"]]
     check_trace(given["trace"], [given["output"], *sources])
-    with profiled(given["profile"], given["trace"]) as profile:
+    with profiled(given["profile"], given["trace"]) as profile, options.strictly(given["strict"]):
         _run_circuit(given)
     tell(profile, given["profile"], given["trace"])
     return 0
@@ -117,22 +117,21 @@ def _run_circuit(given: dict[str, Any]) -> None:
     recorder = HDF5Recorder(output, requests, given["sample_interval"], replace)
     words = click.get_current_context().obj or sys.argv
     try:
-        with options.strictly(given["strict"]):
-            lpu = LPU(
-                circuit,
-                given["dt"],
-                inputs,
-                [recorder],
-                dtype=given["dtype"],
-                threads=given["threads"],
-                seed=given["seed"],
-                backend=given["backend"],
-                merge=given["merge"],
-                device=given["device"],
-                executor=given["executor"],
-                nonfinite=given["nonfinite"],
-                attributes={"command": command_line(words)},
-            )
+        lpu = LPU(
+            circuit,
+            given["dt"],
+            inputs,
+            [recorder],
+            dtype=given["dtype"],
+            threads=given["threads"],
+            seed=given["seed"],
+            backend=given["backend"],
+            merge=given["merge"],
+            device=given["device"],
+            executor=given["executor"],
+            nonfinite=given["nonfinite"],
+            attributes={"command": command_line(words)},
+        )
     except InputError:
         for path, one in zip(given["inputs"], inputs, strict=True):  # which file is at fault
             make_slots(circuit, one.targets, str(path))
@@ -147,9 +146,10 @@ def _run_circuit(given: dict[str, Any]) -> None:
         keep = {"checkpoint": saved, "every": given["every"]} if given["every"] else {}
         try:
             lpu.run(steps - lpu.step, progress=pace, **keep)
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as ended:
             message = f"interrupted after {lpu.step:,} of {steps:,} steps"
-            raise RunInterrupted(f"{message}; the recording holds them") from None
+            why = f"; {ended}" if str(ended) else ""
+            raise RunInterrupted(f"{message}; the recording holds them{why}") from None
         finally:
             pace.close()
     pace.tell(output)

@@ -6,6 +6,7 @@ import atexit
 import errno
 import hashlib
 import os
+import re
 import shutil
 import stat
 import tempfile
@@ -14,10 +15,15 @@ from functools import cache
 from pathlib import Path
 
 from .. import settings, system
-from ..errors import CompileError
+from ..errors import SHOWN, CompileError
 
 LOG = 4000
 """Characters of a compiler's log that an error shows."""
+
+_OF_USERS = re.compile(
+    r"(?:\w+\.get_update_template|call of \w+'s update|SourceModule)\b.*\berror:"
+)
+"""A line about a text of a user, which has the name of a model in place of that of a file."""
 
 CHECKED = ".sha256"
 """Ending of the file beside each one that holds its checksum."""
@@ -123,7 +129,14 @@ def _own_folder() -> Path:
 
 
 def refused(compiler: str, text: str, log: str, command: str) -> CompileError:
-    """Return the error for a generated text, named by its first line, that a compiler refused."""
+    """Return the error for a generated text, named by its first line, that a compiler refused.
+
+    What the compiler says of a user's text is the user's to mend: then there are these lines alone.
+    """
+    own = [line.strip() for line in log.splitlines() if _OF_USERS.match(line)]
+    if own:
+        more = [f"... and {len(own) - SHOWN} more"] if len(own) > SHOWN else []
+        return CompileError("\n  ".join([f"{compiler} refuses this text:", *own[:SHOWN], *more]))
     return CompileError(
         f"{compiler} refused generated text ({text.splitlines()[0]}):\n"
         f"{log.strip()[:LOG]}\nwhile running {command}"

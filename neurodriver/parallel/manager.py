@@ -291,8 +291,7 @@ class Manager:
             while not run.join(0.1):
                 pass
         except BaseException:  # Ctrl-C above all
-            run.stop()
-            run.join(FAILED_SECONDS)
+            run.end()
             raise
         self._seconds = run.seconds
         assert self._job is not None

@@ -6,12 +6,13 @@ import threading
 import time
 from contextvars import copy_context
 
-from ..errors import lines_of
+from ..errors import StepInterrupted, lines_of
 from ..mpi import TASKS, RankTask
+from ..run.interrupts import PATIENCE, end_call, outlasts
 from ..run.progress import Progress, end_progress, step_progress
 from ..run.simulation import Simulation
 from .exchange import Left
-from .job import Error, Job
+from .job import FAILED_SECONDS, Error, Job
 from .saving import Saving
 
 _WATCH_SECONDS = 0.02
@@ -55,6 +56,24 @@ class Run:
         if self.job.simulation is None and self._saving is None:
             self.job.world.tell()
         self._stopping.set()
+
+    def end(self) -> None:
+        """Stop, and end a step that takes too long.
+
+        Raises
+        ------
+        StepInterrupted
+            Where compiled code was ended within a step.
+        """
+        self.stop()
+        if not outlasts(PATIENCE, lambda: self.join(0.0)):
+            return
+        simulation = self.job.simulation
+        ended = simulation is not None and end_call(simulation.backend)
+        self.join(FAILED_SECONDS)
+        if ended and self.errors:
+            lpu, _, lines = self.errors[0]
+            raise StepInterrupted(f"LPU '{lpu}': {lines[-1].partition(': ')[2].strip()}")
 
     def _run(self) -> None:
         try:

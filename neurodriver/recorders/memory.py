@@ -12,6 +12,7 @@ from ..circuit.uids import Who
 from ..errors import RecordingError, near
 from ..results.batch import recording_of
 from ..results.recording import Recording
+from ..system import free_memory
 from .base import Block, Columns, Recorder, RecordingPlan, RecordingProgress
 from .event_memory import EventMemory
 from .memory_source import MemorySource, MemoryVariable
@@ -131,6 +132,7 @@ class MemoryRecorder(Recorder):
         self._events = {c.variable: _event_memory(plan, c) for c in plan.events}
         self._whole = {}
         if plan.rows is not None:  # pages of np.empty take memory only when they are written
+            _check_room(plan, plan.rows)
             shapes = {c.variable: (plan.rows, c.width) for c in plan.dense}
             self._whole = {v: np.empty(shape, plan.dtype) for v, shape in shapes.items()}
 
@@ -192,6 +194,18 @@ class MemoryRecorder(Recorder):
             if columns.population is not None:
                 self.output[name]["population"] = columns.population
         self._closed_plan = plan
+
+
+def _check_room(plan: RecordingPlan, rows: int) -> None:
+    """Raise RecordingError where there is no memory for all rows of a run."""
+    need = rows * sum(columns.width for columns in plan.dense) * plan.dtype.itemsize
+    if need > (room := free_memory()):
+        widths = ", ".join(f"{c.width:,} of '{c.variable}'" for c in plan.dense)
+        raise RecordingError(
+            f"MemoryRecorder: {rows:,} rows of {widths} take {need / 2**30:,.1f} GiB, "
+            f"{room / 2**30:,.1f} GiB of memory are free; record fewer components, or fewer steps "
+            f"(sample_interval), or into a file (HDF5Recorder)"
+        )
 
 
 def _joined_rows(parts: list[Array], columns: Columns, plan: RecordingPlan) -> Array:

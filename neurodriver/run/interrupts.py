@@ -1,18 +1,90 @@
-"""Ctrl-C waits for the end of a step."""
+"""Ctrl-C waits for the end of a step, unless that takes too long."""
 
 from __future__ import annotations
 
+import os
 import signal
+import socket
+import sys
 import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
 from types import FrameType
 from typing import Any
+
+from ..backends.base import Backend, Interruptible
+from ..system import interrupt_main_thread
+from .in_flight import CallsInFlight
+
+PATIENCE = 0.6
+"""Seconds that a step may still take after Ctrl-C."""
+
+END_SECONDS = 5.0
+"""Seconds that threads may take to leave a step that is ended."""
+
+LONGER = 20
+"""Times the seconds after which a step is ended, even if it has computed less."""
+
+_PAUSE = 0.02
+
+
+_BACKENDS = str(Path(__file__).parents[1] / "backends")
+
+
+def _computes() -> bool:
+    """Whether the first thread is in compiled code."""
+    frame = sys._current_frames().get(threading.main_thread().ident or 0)
+    return frame is not None and frame.f_code.co_filename.startswith(_BACKENDS)
+
+
+def outlasts(
+    seconds: float, over: Callable[[], bool], computes: Callable[[], bool] = lambda: True
+) -> bool:
+    """Wait until something is over, for some seconds; return whether it is not.
+
+    Where it computes, these are seconds of the processor: a busy machine has none of them to spare.
+    """
+    until, spent = time.monotonic() + seconds, time.process_time() + seconds
+    while not over():
+        late = time.monotonic() - until
+        if late > 0 and (late > LONGER * seconds or time.process_time() > spent or not computes()):
+            return True
+        time.sleep(_PAUSE)
+    return False
+
+
+def nothing_runs() -> bool:
+    """Tell that there is no compiled code to end."""
+    return False
+
+
+def end_call(backend: Backend) -> bool:
+    """End the step that compiled code is in, from another thread; return whether it was.
+
+    What the backend advances is of no further use then.
+    """
+    return isinstance(backend, Interruptible) and backend.interrupt(END_SECONDS)
+
+
+def boundary_of(backend: Backend, calls: CallsInFlight) -> StepBoundary:
+    """Return a boundary of the steps of a backend; where they take long, its patience is longer."""
+    return StepBoundary(lambda: end_call(backend), lambda: PATIENCE + 2 * calls.seconds_per_step)
 
 
 class StepBoundary:
     """Lets a SIGINT that arrives within a step take effect after it.
 
-    A second one takes effect at once. Nothing is done where a program has a handler of its own, or
-    in other threads than the first one.
+    A second one takes effect at once. So does the first one after a while, also in compiled code.
+    Nothing is done where a program has a handler of its own, or in other threads than the first
+    one.
+
+    Parameters
+    ----------
+    interrupt : callable
+        Ends compiled code of this thread, and returns whether it has. Another thread calls it.
+    patience : callable
+        Returns the seconds that a step may still take.
 
     Attributes
     ----------
@@ -26,14 +98,22 @@ class StepBoundary:
     ...         boundary.reached()  # raises KeyboardInterrupt if Ctrl-C has been pressed
     """
 
-    def __init__(self) -> None:
+    def __init__(
+        self,
+        interrupt: Callable[[], bool] = nothing_runs,
+        patience: Callable[[], float] = lambda: PATIENCE,
+    ) -> None:
         self.asked = False
         self._before: Any = None
+        self._interrupt, self._patience = interrupt, patience
+        self._over = False
+        self._ending = threading.Lock()
 
     def __enter__(self) -> StepBoundary:
         main = threading.current_thread() is threading.main_thread()
         if main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
             self._before = signal.signal(signal.SIGINT, self._note)
+            _WATCHER.begin(self)
         return self
 
     def _note(self, number: int, frame: FrameType | None) -> None:
@@ -47,9 +127,67 @@ class StepBoundary:
             self.asked = False
             raise KeyboardInterrupt
 
+    def end_step(self) -> None:
+        """End the step if it is still going on after a while; another thread calls it."""
+        if not outlasts(self._patience(), lambda: self._over, _computes):
+            return
+        with self._ending:
+            if not self._over and not self._interrupt():
+                interrupt_main_thread()  # it runs Python
+
     def __exit__(self, *error: object) -> None:
         if self._before is not None:
-            signal.signal(signal.SIGINT, self._before)
-            self._before = None
+            try:
+                _WATCHER.end()
+                with self._ending:
+                    self._over = True
+            finally:
+                signal.signal(signal.SIGINT, self._before)
+                self._before = None
         if error[0] is None:
             self.reached()
+
+
+class _Watcher:
+    """A thread that hears of Ctrl-C while the first thread runs no Python.
+
+    Python sends the number of a signal to a socket at once, and calls the handler later.
+    """
+
+    def __init__(self) -> None:
+        self._process = -1
+        self._boundary: StepBoundary | None = None
+        self._on = False
+
+    def begin(self, boundary: StepBoundary) -> None:
+        """Watch for a boundary, unless another part of the program has such a socket."""
+        if self._process != os.getpid():  # the first time, or in a forked child
+            self._start()
+        self._boundary = boundary
+        before = signal.set_wakeup_fd(self._sender.fileno(), warn_on_full_buffer=False)
+        self._on = before == -1
+        if not self._on:
+            signal.set_wakeup_fd(before)
+
+    def end(self) -> None:
+        """Watch no longer."""
+        self._boundary = None
+        if self._on:
+            signal.set_wakeup_fd(-1)
+
+    def _start(self) -> None:
+        self._sender, receiver = socket.socketpair()
+        self._sender.setblocking(False)
+        self._process = os.getpid()
+        args = (receiver,)
+        name = "neurodriver-interrupts"
+        threading.Thread(target=self._watch, args=args, name=name, daemon=True).start()
+
+    def _watch(self, receiver: socket.socket) -> None:
+        while numbers := receiver.recv(64):
+            boundary = self._boundary
+            if signal.SIGINT in numbers and boundary is not None:
+                boundary.end_step()
+
+
+_WATCHER = _Watcher()

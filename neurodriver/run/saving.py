@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import NeurodriverError
+from ..errors import NeurodriverError, StepInterrupted
 from .divided import Divided
 
 if TYPE_CHECKING:
@@ -35,6 +35,8 @@ def advance_saving(
             if lpu.step < end and time.monotonic() - saved >= 0.9 * every:
                 lpu.save(path)
                 saved = time.monotonic()
+    except StepInterrupted:  # in the middle of a step: the last checkpoint stays
+        raise
     except KeyboardInterrupt:
         lpu.save(path)
         raise

@@ -37,7 +37,7 @@ from .copies import Copied, copies_of
 from .execution import InputFeed, RecorderFeed
 from .findings import CopyWatches
 from .in_flight import CallsInFlight
-from .interrupts import StepBoundary
+from .interrupts import StepBoundary, boundary_of
 from .nonfinite import watching
 from .single_phases import phases_done
 from .synapse_feed import feed_of
@@ -242,7 +242,7 @@ class Simulation:
         check_steps(self.program.gathers.values(), self.step + steps, self.program.dt)
         if not self.started:
             self.start()
-        with StepBoundary() as boundary:
+        with boundary_of(self.backend, self.calls) as boundary:
             self._advance_to(self.step + steps, progress, boundary)
 
     def _advance_to(self, end: int, progress: Progress, boundary: StepBoundary) -> None:

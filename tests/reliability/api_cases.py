@@ -169,6 +169,13 @@ def _more() -> Iterator[Case]:
 
         return run
 
+    def long_run(folder: Path) -> None:
+        recorder = nd.MemoryRecorder([("V", None)])
+        with nd.LPU(_circuit(), 1e-4, recorders=recorder) as lpu:
+            lpu.start(10**13)
+
+    said = ("10,000,000,000,000 rows of 2 of 'V' take 149,011.6 GiB", "sample_interval")
+    yield Case("a recording beyond the memory", long_run, words=said)
     yield Case("a uid with NUL", arrays(["a\0b", "c"]), words=("NUL",))
     yield Case("a uid that ends with NUL", arrays(["a\0", "c"]), words=("NUL",))
     yield Case("half of a pair", arrays(["a\ud800", "c"]))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes as ct
-import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 from ... import settings
 from ...codegen.generate import Generated, generate
 from ...codegen.source import CPU, Dialect, source
-from ...errors import NeurodriverError
+from ...errors import NeurodriverError, StepInterrupted
 from ...native.addresses import host_array
 from ...native.compiler import build, find_compiler
 from ...native.headers import header
@@ -28,6 +27,7 @@ from ..tables import EventTable, InputTable, Probe, RingTable
 from .binding import BoundKernel, HostBinding
 from .event_buffers import EventBuffers
 from .findings import HostFindings
+from .handle import Handle
 from .host import HostMemory
 from .live import HostLiveMemory
 from .timers import Launch, StepTimers
@@ -45,6 +45,11 @@ _SPARE_EVENTS = 1 << 16
 _TRIAD_BYTES, _BLOCKS, _TRIAD_SECONDS = 192e6, 16, 0.08
 
 _i64, _ptr = ct.c_longlong, ct.c_void_p
+
+_RETURN_INTEGERS = (
+    "run", "run_phases", "worked", "run_batch", "go_on_with_batch", "interrupt", "interrupt_batch",
+    "interrupted",
+)  # fmt: skip
 
 
 class _Plan(ct.Structure):
@@ -125,7 +130,7 @@ class CPUBackend:
         self._keep: list[Any] = []
         self.cuts: list[NDArray[np.int64]] = []
         """For each kernel the first component of each thread, and the count."""
-        self._handle: int | None = None
+        self._handle: Handle | None = None
         shared = like.memory if like else None
         self.memory: MemoryManager = MemoryManager(program, free_memory(), shared)
         self.findings = HostFindings(self.memory)
@@ -161,8 +166,8 @@ class CPUBackend:
         libraries = build([(runtime, (f"-DREAL={real}",)), *[(t, extra) for t in texts]])
         for function in ("nd_create", "nd_create_batch"):
             getattr(libraries[0], function).restype = _ptr
-        for function in ("nd_run", "nd_worked", "nd_run_batch", "nd_go_on_with_batch"):
-            getattr(libraries[0], function).restype = _i64
+        for name in _RETURN_INTEGERS:
+            getattr(libraries[0], f"nd_{name}").restype = _i64
         return list(libraries)
 
     def _cuts(self, unit: Unit) -> NDArray[np.int64]:
@@ -224,13 +229,10 @@ class CPUBackend:
         times = ct.addressof(self._timers.filled) if current().on else None
         plan = _Plan(*counts, *[ct.addressof(t) for t in tables], times)
         self._keep.append(plan)
-        self._handle = self.runtime.nd_create(ct.byref(plan))
-        if self._handle is None:
-            raise NeurodriverError(f"{self.threads} threads cannot be started; ask for fewer")
+        made = self.runtime.nd_create(ct.byref(plan))
+        self._handle = Handle(self, self.runtime, made, self.threads)
         self._run = self.runtime.nd_run
         self._run.argtypes = [_ptr, _i64, _i64]
-        # threads of an LPU that is dropped without close() end with it
-        self._end = weakref.finalize(self, self.runtime.nd_destroy, _ptr(self._handle))
 
     def run(self, first: int, steps: int) -> int:
         """Advance up to ``steps`` steps from step ``first``; return how many were done.
@@ -245,7 +247,17 @@ class CPUBackend:
             self.phases_done = 0
             return 1
         done: int = self._run(handle, first, steps)
+        if done < 0:
+            raise StepInterrupted(self.place_of_interrupt())
         return done
+
+    def interrupt(self, seconds: float) -> bool:
+        """Let a call in another thread raise `StepInterrupted`; return whether there was one."""
+        return self._handle is not None and self._handle.interrupt(seconds)
+
+    def place_of_interrupt(self) -> str:
+        """Return the step and the kernel in which a call was interrupted; empty if none was."""
+        return self._handle.place_of_interrupt(self.generated.tasks) if self._handle else ""
 
     def run_phases(self, step: int, end: int) -> None:
         """Advance the next phases of a step up to one; ``run`` advances those that are left."""
@@ -262,7 +274,8 @@ class CPUBackend:
 
     def _run_phases(self, handle: ct.c_void_p, step: int, low: int, high: int) -> None:
         last = high == self.program.phases
-        self.runtime.nd_run_phases(handle, *map(_i64, (step, low, high, last)))
+        if self.runtime.nd_run_phases(handle, *map(_i64, (step, low, high, last))) < 0:
+            raise StepInterrupted(self.place_of_interrupt())
 
     longest = 1 << 30
     """Steps of a call at most."""
@@ -325,7 +338,7 @@ class CPUBackend:
         """Return the handle of the threads."""
         if self._handle is None:
             raise NeurodriverError("LPU: closed; make a new one to run again")
-        return _ptr(self._handle)
+        return self._handle.pointer
 
     def worked(self) -> list[int]:
         """Return how many component updates each thread has done."""
@@ -348,5 +361,4 @@ class CPUBackend:
     def close(self) -> None:
         """End the threads."""
         if self._handle is not None:
-            self._end()
-            self._handle = None
+            self._handle.close()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes as ct
-import weakref
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 
 from ... import settings
 from ...codegen.generate import Generated
-from ...errors import CircuitError, NeurodriverError
+from ...errors import CircuitError, NeurodriverError, StepInterrupted
 from ...plan.arrays import Key
 from ...plan.copies import shared_bytes
 from ...plan.program import Program
@@ -21,6 +20,7 @@ from ..instances import Instances
 from ..memory import MemoryManager
 from ..tables import EventTable, InputTable, Probe
 from .backend import CPUBackend, default_threads
+from .handle import Handle
 
 SPARE = 1 << 14
 """Events of a copy that there is room for beyond those of one step."""
@@ -58,7 +58,7 @@ class CPUBatch:
         self.memory: MemoryManager = first.memory
         self.generated: Generated = first.generated
         self.instances: Instances = first.instances
-        self._handle: int | None = None
+        self._handle: Handle | None = None
 
     @property
     def live(self) -> Any:
@@ -127,11 +127,9 @@ class CPUBatch:
         self.exports: Any = ()
         handles = (_ptr * count)(*[one.handle for one in self.copies])
         library = self.copies[0].runtime
-        self._handle = library.nd_create_batch(handles, _i64(count), _i64(self.threads))
-        if self._handle is None:
-            raise NeurodriverError(f"{self.threads} threads cannot be started; ask for fewer")
+        made = library.nd_create_batch(handles, _i64(count), _i64(self.threads))
+        self._handle = Handle(self, library, made, self.threads, "_batch")
         self._run, self._go_on = library.nd_run_batch, library.nd_go_on_with_batch
-        self._end = weakref.finalize(self, library.nd_destroy_batch, _ptr(self._handle))
 
     def _slots(self) -> int:
         """Return how many tables the inputs of one copy have."""
@@ -143,12 +141,19 @@ class CPUBatch:
             raise NeurodriverError("LPU: closed; make a new one to run again")
         for found in self._found:
             found.begin()
-        left = self._run(_ptr(self._handle), _i64(first), _i64(steps))
-        while left:  # buffers for events are full: empty them
+        left = self._run(self._handle.pointer, _i64(first), _i64(steps))
+        while left > 0:  # buffers for events are full: empty them
             self._collect()
-            left = self._go_on(_ptr(self._handle))
+            left = self._go_on(self._handle.pointer)
+        if left < 0:
+            places = [one.place_of_interrupt() for one in self.copies]
+            raise StepInterrupted(next(filter(None, places), ""))
         self._collect()
         return steps
+
+    def interrupt(self, seconds: float) -> bool:
+        """Do what that of one copy does, for the call of all of them."""
+        return self._handle is not None and self._handle.interrupt(seconds)
 
     def _collect(self) -> None:
         for found in self._found:
@@ -176,8 +181,7 @@ class CPUBatch:
     def close(self) -> None:
         """End the threads."""
         if self._handle is not None:
-            self._end()
-            self._handle = None
+            self._handle.close()
         for one in self.copies:
             one.close()
 

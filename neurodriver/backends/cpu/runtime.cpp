@@ -30,20 +30,25 @@
 #include "runtime_times.h"
 #include "runtime_rows.h"
 #include "runtime_inputs.h"
+#include "runtime_interrupts.h"
 
 namespace {
 
 const integer TILE = 4096 / sizeof(real);  /* components of a tile: their states fit into the nearest
                                               cache */
 
-inline void advance_kernel(const nd_kernel &kernel, integer k, integer steps, integer b, integer e)
+inline void advance_kernel(const nd_kernel &kernel, Place &place, integer k, integer steps, integer b,
+                           integer e)
 {
+    place.step = k;
     if (kernel.deliver)
         for (integer s = k; s < k + steps; ++s) kernel.deliver(&kernel.args, s, b, e);
     if (steps == 1) return kernel.update(&kernel.args, k, b, e);
     for (integer t = b; t < e; t += TILE)
-        for (integer s = k; s < k + steps; ++s)
+        for (integer s = k; s < k + steps; ++s) {
+            place.step = s;
             kernel.update(&kernel.args, s, t, t + TILE < e ? t + TILE : e);
+        }
 }
 
 const integer ALL_PHASES = std::numeric_limits<integer>::max();
@@ -62,8 +67,10 @@ struct Simulation {
     integer from_phase = 0, to_phase = ALL_PHASES;       /* of each step: a part of them in one step */
     Injection injection;
     std::vector<integer> worked;                /* [thread * 8]: components advanced */
+    std::vector<Place> places;                  /* [thread] */
 
-    explicit Simulation(const nd_plan &given) : plan(given), team(given.threads), injection(given)
+    explicit Simulation(const nd_plan &given)
+        : plan(given), team(given.threads), injection(given), places((size_t)given.threads)
     {
         worked.assign(plan.threads * 8, 0);
         try {
@@ -116,8 +123,27 @@ struct Simulation {
     /* Go on with the steps of a call that are left. */
     void advance(integer thread)
     {
-        if (plan.times) advance_by<PartTimer>(thread);
-        else advance_by<NoTimer>(thread);
+        interruptible(places[thread], [&] {
+            if (plan.times) advance_by<PartTimer>(thread);
+            else advance_by<NoTimer>(thread);
+        });
+    }
+
+    /* Wait for the other threads. */
+    void barrier(integer thread)
+    {
+        places[thread].at(AT_BARRIER);
+        team.barrier(thread);
+        places[thread].at(NOWHERE);
+    }
+
+    /* The thread that has been made to leave a kernel, or one that was to wait; -1: none has left. */
+    integer interrupted() const
+    {
+        integer found = -1;
+        for (integer t = 0; t < plan.threads; ++t)
+            if (places[t].left && (found < 0 || places[found].kernel < 0)) found = t;
+        return found;
     }
 
     /* The step after the window that begins with step k. */
@@ -159,12 +185,12 @@ struct Simulation {
     /* Let other processes exchange values when k steps are done; return whether the call goes on. */
     bool pass_gate(integer thread, integer k)
     {
-        team.barrier(thread);
+        barrier(thread);
         if (thread == 0) passed = gate.serve(k) != 0;
-        team.barrier(thread);
+        barrier(thread);
         if (!passed) return false;
         inject(thread, k);
-        team.barrier(thread);
+        barrier(thread);
         return true;
     }
 
@@ -217,11 +243,13 @@ struct Simulation {
             const nd_kernel &kernel = plan.kernel[i];
             if (kernel.phase < from_phase || kernel.phase >= to_phase) continue;
             if (kernel.waits) {
-                team.barrier(thread);
+                barrier(thread);
                 clock.part(2 + plan.kernels);
             }
             const integer b = kernel.cuts[thread], e = kernel.cuts[thread + 1];
-            if (b < e) advance_kernel(kernel, k, more, b, e);
+            places[thread].at(i);
+            if (b < e) advance_kernel(kernel, places[thread], k, more, b, e);
+            places[thread].at(NOWHERE);
             count += (e - b) * more;
             clock.part(1 + i, show);
         }
@@ -236,7 +264,7 @@ struct Simulation {
         Clock clock(plan.times, thread, began);
         if (opens) inject(thread, from);
         clock.part(inputs);
-        team.barrier(thread);
+        barrier(thread);
         clock.part(waiting);
         integer k = from, count = 0;
         for (integer before = 1, phase = 0; k < last; ++phase) {
@@ -250,7 +278,7 @@ struct Simulation {
             const bool at_gate = gate.every && k % gate.every == 0 && k < last;
             if (!at_gate) inject(thread, k);
             clock.part(inputs, show);
-            team.barrier(thread);
+            barrier(thread);
             for (integer row = k + 1 - more; gate.every && row <= k; ++row) publish(thread, row);
             const bool room = !full[phase & 1].load(std::memory_order_relaxed);
             const bool on = room && k < last && (!at_gate || pass_gate(thread, k));
@@ -264,7 +292,7 @@ struct Simulation {
         clock.part(0);  // no timer is written after the last barrier: the caller reads them then
         worked[thread * 8] += count;
         if (thread == 0) done = k - first;
-        team.barrier(thread);
+        barrier(thread);
     }
 };
 
@@ -281,6 +309,14 @@ extern "C" Simulation *nd_create(const nd_plan *plan)
     } catch (...) {
         return nullptr;
     }
+}
+
+/* Let another thread's call return, in about `seconds` at most; return whether there was one. */
+extern "C" integer nd_interrupt(Simulation *s, double seconds)
+{
+    std::vector<Place *> places;
+    for (Place &one : s->places) places.push_back(&one);
+    return let_leave(places, seconds);
 }
 
 extern "C" void nd_destroy(Simulation *s) { delete s; }
@@ -301,12 +337,12 @@ integer run(Simulation *s)
         times->ticks += tick() - s->began;
         times->nanoseconds += elapsed.count();
     }
-    return s->done;
+    return s->interrupted() < 0 ? s->done : -1;
 }
 
 }  // namespace
 
-/* Advance up to `steps` steps from step `first`; return how many were done. */
+/* Advance up to `steps` steps from step `first`; return how many were done, -1 if interrupted. */
 extern "C" integer nd_run(Simulation *s, integer first, integer steps)
 {
     s->begin(first, steps);
@@ -318,11 +354,11 @@ extern "C" integer nd_run(Simulation *s, integer first, integer steps)
 extern "C" void nd_set_gate(Simulation *s, const nd_gate *gate) { s->gate = *gate; }
 
 /* Advance the phases from `low` to `high` - 1 of step `k`; `last`: none comes after them. */
-extern "C" void nd_run_phases(Simulation *s, integer k, integer low, integer high, integer last)
+extern "C" integer nd_run_phases(Simulation *s, integer k, integer low, integer high, integer last)
 {
     s->begin(k, 1, low, last ? ALL_PHASES : high);
     if (low == 0) s->make_room();
-    run(s);
+    return run(s);
 }
 
 /* Advance the components from `begin` to `end` of one kernel by step `k`. */
@@ -330,6 +366,17 @@ extern "C" void nd_launch(const nd_kernel *kernel, integer k, integer begin, int
 {
     const NoSubnormals mode;
     kernel->update(&kernel->args, k, begin, end);
+}
+
+/* Write which kernel an interrupted call was in, -1 for none, and at which step; return whether there
+ * was such a call. */
+extern "C" integer nd_interrupted(const Simulation *s, integer *kernel, integer *step)
+{
+    const integer thread = s->interrupted();
+    if (thread < 0) return 0;
+    *kernel = s->places[thread].kernel;
+    *step = s->places[thread].step;
+    return 1;
 }
 
 /* Components advanced by a thread so far. */

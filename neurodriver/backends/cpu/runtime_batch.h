@@ -8,6 +8,7 @@ struct Batch {
     Team team;
     alignas(64) std::atomic<uint32_t> order{0};
     alignas(64) std::atomic<size_t> next{0};    /* copy that the next free thread takes */
+    std::atomic<bool> interrupted{false};
     bool quit = false;
 
     Batch(Simulation *const *given, integer count, integer threads)
@@ -46,11 +47,13 @@ struct Batch {
     {
         const NoSubnormals mode;
         for (size_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < copies.size();)
-            if (copies[i]->done < copies[i]->steps) copies[i]->advance(0);
+            if (copies[i]->done < copies[i]->steps && !interrupted.load(std::memory_order_relaxed))
+                copies[i]->advance(0);
         team.barrier(thread);
     }
 
-    /* Advance all copies; return how many have steps left, since their buffers are full. */
+    /* Advance all copies; return how many have steps left, since their buffers are full, or -1 if
+     * interrupted. */
     integer run()
     {
         for (Simulation *one : copies) one->make_room();
@@ -59,6 +62,7 @@ struct Batch {
         order.fetch_add(1, std::memory_order_release);
         order.notify_all();
         advance(0);
+        if (interrupted.load()) return -1;
         return std::count_if(copies.begin(), copies.end(),
                              [](const Simulation *one) { return one->done < one->steps; });
     }
@@ -76,11 +80,21 @@ extern "C" Batch *nd_create_batch(Simulation *const *copies, integer count, inte
     }
 }
 
+/* Let another thread's call return, in about `seconds` at most; return whether there was one. */
+extern "C" integer nd_interrupt_batch(Batch *batch, double seconds)
+{
+    std::vector<Place *> places;
+    for (Simulation *one : batch->copies) places.push_back(&one->places[0]);
+    batch->interrupted.store(true);
+    return let_leave(places, seconds);
+}
+
 extern "C" void nd_destroy_batch(Batch *batch) { delete batch; }
 
 /* Advance all copies by `steps` steps from step `first`; return how many copies have steps left. */
 extern "C" integer nd_run_batch(Batch *batch, integer first, integer steps)
 {
+    batch->interrupted.store(false);
     for (Simulation *one : batch->copies) one->begin(first, steps);
     return batch->run();
 }

@@ -1,0 +1,79 @@
+/* Ends a call whose kernels do not return, such as an endless loop in a model's code.
+ *
+ * A thread writes down which kernel it runs, or that it waits for others. There it may be sent a signal
+ * whose handler jumps out of the call. No object with a destructor lives in the frames that are left.
+ * Elsewhere the handler does nothing, so the signal is sent until all threads have left. */
+#ifndef _WIN32
+#include <csetjmp>
+#include <csignal>
+#include <pthread.h>
+#endif
+
+namespace {
+
+const integer NOWHERE = -2, AT_BARRIER = -1;
+
+struct alignas(64) Place {
+    volatile integer kernel = NOWHERE;      /* that runs, by its number */
+    volatile integer step = 0;
+    std::atomic<bool> inside{false};        /* whether the thread is in a call */
+    bool left = false;                      /* whether it has jumped out of one */
+#ifndef _WIN32
+    pthread_t thread{};
+    sigjmp_buf out;
+#endif
+
+    void at(integer number) { kernel = number; }
+};
+
+#ifdef _WIN32
+template <typename Work> void interruptible(Place &, const Work &work) { work(); }
+inline bool let_leave(const std::vector<Place *> &, double) { return false; }
+#else
+thread_local Place *place_of_thread = nullptr;
+
+void leave_call(int)
+{
+    Place *place = place_of_thread;
+    if (place && place->kernel != NOWHERE) siglongjmp(place->out, 1);
+}
+
+/* Do something that a signal may end. */
+template <typename Work> void interruptible(Place &place, const Work &work)
+{
+    place.thread = pthread_self();
+    place_of_thread = &place;
+    if (sigsetjmp(place.out, 0) == 0) {
+        place.inside.store(true, std::memory_order_release);
+        work();
+    } else {
+        place.left = true;                  /* the kernel and the step stay on record */
+    }
+    place_of_thread = nullptr;
+    place.inside.store(false, std::memory_order_release);
+}
+
+/* Let threads leave their calls, in about `seconds` at most; return whether any was in one. */
+inline bool let_leave(const std::vector<Place *> &places, double seconds)
+{
+    const auto inside = [](const Place *one) { return one->inside.load(std::memory_order_acquire); };
+    if (std::none_of(places.begin(), places.end(), inside)) return false;
+    struct sigaction ours = {}, before;
+    ours.sa_handler = leave_call;
+    ours.sa_flags = SA_NODEFER;             /* the handler does not return */
+    sigemptyset(&ours.sa_mask);
+    if (sigaction(SIGURG, &ours, &before)) return false;
+    const auto pause = std::chrono::milliseconds(2);
+    bool gone = false;
+    for (double waited = 0; !gone && waited < seconds; waited += 2e-3) {
+        for (const Place *one : places)
+            if (inside(one)) pthread_kill(one->thread, SIGURG);
+        std::this_thread::sleep_for(pause);
+        gone = std::none_of(places.begin(), places.end(), inside);
+    }
+    if (gone) sigaction(SIGURG, &before, nullptr);   /* else a signal may still come */
+    return true;
+}
+#endif
+
+}  // namespace
