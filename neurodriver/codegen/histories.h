@@ -14,9 +14,10 @@ template <class Rule, int depth> struct nd_histories {
     long long *swept;           /* step of the last sweep; the most spikes of a target since */
     int back, longest_back;     /* steps from a row to the step in which the synapses see it */
 
-    /* A target has spiked in a row. */
+    /* A target has spiked in a row. A rule that never looks at it has no history. */
     void spike(int j, int row)
     {
+        if (!Rule::LOOKS) return;
         int *const at = spikes + (long long)j * depth;
         for (int v = 0; v < POST; ++v) {
             real *const y = post[v] + (long long)j * depth;

@@ -138,6 +138,7 @@ struct nd_learning : nd_histories<Rule, depth> {
             b.place[l] = code[b.synapse[l]];
             b.slot[l] = s.slots + (unsigned)b.place[l];
         }
+        if (!Rule::LOOKS) return;
         for (int l = 0; l < b.count; ++l) {
             const int soon = b.place[l + ND_TARGETS_AHEAD < b.count ? l + ND_TARGETS_AHEAD : l];
             __builtin_prefetch(spikes + (long long)soon * depth);
@@ -201,7 +202,7 @@ struct nd_learning : nd_histories<Rule, depth> {
             const int m = b.count - first < ND_BATCH_LANES ? b.count - first : ND_BATCH_LANES;
             Lanes e;
             for (int i = 0; i < m; ++i) {
-                const int j = b.place[first + i], q = b.past[first + i];
+                const int j = b.place[first + i], q = Rule::LOOKS ? b.past[first + i] : 0;
                 const Source &s = b.source[b.of[first + i]];
                 const int latest = spikes[(long long)j * depth + q] + s.back;
                 const bool skip = Order::skips(n, latest);

@@ -70,6 +70,8 @@ class RuleText:
         flags |= {"DRIFTS": bool(rule.between), "STEPS": bool(rule.on_step)}
         read = set().union(*(used(rule.checked(where).node) for where, _ in rule.texts()))
         flags["ELAPSES"] = bool(rule.between) or "since_event" in read
+        of_targets = bool(rule.post) or not read.isdisjoint(("since_spike", "since_event"))
+        flags["LOOKS"] = rule.acts_late() or of_targets
         lines = [f"static const int {n} = {size};" for n, size in sizes.items()]
         lines += [f"static const bool {n} = {str(flag).lower()};" for n, flag in flags.items()]
         rates = [f"nd_per_{tau}" for tau in self.time_constants]
