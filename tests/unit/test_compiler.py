@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from neurodriver.cli.info import report
 from neurodriver.errors import CompileError
 from neurodriver.native import cache as stored
 from neurodriver.native import compiler
@@ -167,6 +169,38 @@ def test_no_compiler(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compiler, "find_spec", lambda name: None)
     with pytest.raises(CompileError, match=r"no C\+\+ compiler found.*neurodriver\[compiler\]"):
         compiler.find_compiler()
+
+
+WHEEL = """
+import os, sys
+os.environ["PATH"] = {path!r}
+assert sys.argv[1] == "c++"
+os.execv({good!r}, [{good!r}, *sys.argv[2:]])
+"""
+
+
+def test_compiler_of_a_wheel(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where PATH has no compiler, the one of the extra is found, named, and makes kernels."""
+    (good,) = compiler.find_compiler().command
+    package, own = tmp_path / "ziglang", shutil.which(good)
+    if own is None:
+        pytest.skip("the compiler that was found is not one program")
+    package.mkdir()
+    (package / "__init__.py").touch()
+    text = WHEEL.format(path=os.environ["PATH"], good=own)
+    (package / "__main__.py").write_text(text, encoding="utf-8")
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.delenv("CXX", raising=False)
+    monkeypatch.delenv("NEURODRIVER_CXX", raising=False)
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    compiler.find_compiler.cache_clear()
+    assert compiler.find_compiler().command == (sys.executable, "-m", "ziglang", "c++")
+    assert "first use" in capsys.readouterr().err
+    assert compiler.build([(ANSWER % 8, ())])[0].answer() == 8
+    assert report()["compiler"].startswith(f"{sys.executable} -m ziglang c++: ")
 
 
 def test_named_compiler_comes_first(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
