@@ -13,12 +13,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import CircuitError
+from ..errors import CircuitError, quoted
 from ..model.kinds import VariableKind
 from ..ports import Pattern
 from .circuit import Circuit, Column, Connections, Group, Port
 from .plastic import with_largest
+from .pointers import pointers
 from .random_keys import own_keys
+from .space import Space
 from .wiring import into_current
 
 Numbers = NDArray[np.int64]
@@ -68,12 +70,13 @@ def cut(circuit: Circuit, part: ArrayLike, names: Sequence[str]) -> Parts:
     ------
     CircuitError
         Where a conductance crosses: a synapse belongs to the part of its target, as the driving
-        force needs the potential there.
+        force needs the potential there. Where a text reads cells of another part by their place.
     """
     of = np.asarray(part, dtype=np.int64)
     if of.shape != (circuit.count,) or (of < 0).any() or (of >= len(names)).any():
         want = f"one number from 0 to {len(names) - 1} for each of {circuit.count} components"
         raise CircuitError(f"cut: {want} is needed")
+    _check_reads(circuit, of, names)
     bridges = bridges_of(circuit, of, names)
     circuits = {name: _part(circuit, of, n, name, bridges) for n, name in enumerate(names)}
     crossings: dict[tuple[str, str], tuple[str, str]] = {}
@@ -189,7 +192,31 @@ def _part(circuit: Circuit, of: Numbers, part: int, name: str, bridges: list[Bri
     namespace = circuit.random_namespace or ""
     connections = kept + tuple(outgoing)
     more = {"source": circuit.source, "random_namespace": namespace}
-    return Circuit.from_columns(name, groups, connections, **more)
+    spaces = _spaces(circuit, of, part)
+    return Circuit.from_columns(name, groups, connections, spaces=spaces, **more)
+
+
+def _spaces(circuit: Circuit, of: Numbers, part: int) -> dict[str, Space]:
+    """Return where the cells of the populations are of which a part has some."""
+    out = {}
+    for name, space in circuit.spaces.items():
+        mine = of[np.asarray(circuit.populations[name].numbers)] == part
+        if mine.any():
+            out[name] = space if mine.all() else space.taken(mine)
+    return out
+
+
+def _check_reads(circuit: Circuit, of: Numbers, names: Sequence[str]) -> None:
+    """Raise CircuitError where a text in one part reads cells of another part by their place."""
+    for one in pointers(circuit):
+        reader = circuit.starts[one.reader]
+        here, there = of[reader], of[circuit.starts[one.group] + one.first]
+        if here != there:
+            layer = circuit.groups[one.reader].layer
+            assert layer is not None
+            say = f"population {quoted(layer.population)}, in part {quoted(names[here])}, reads"
+            other = f"{quoted(one.population)}, in part {quoted(names[there])}"
+            raise CircuitError(f"cut: {say} cells of {other}; put both into one part")
 
 
 def own_groups(circuit: Circuit, of: Numbers, part: int) -> tuple[list[Group], Numbers]:

@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from ..errors import CircuitError, quoted
 from .groups import Layer
 from .pools import GROUP
+from .selection import members_of
 from .space import Space
 
 if TYPE_CHECKING:
@@ -100,13 +99,12 @@ def pointers(circuit: Circuit) -> list[Pointer]:
 def group_of(circuit: Circuit, population: str, reader: str) -> tuple[int, int, int]:
     """Return group, first component within it, and count of a population."""
     for number, one in enumerate(circuit.groups):
-        if one.hidden and one.layer is not None and one.layer.population == population:
+        if one.layer is not None and one.layer.population == population:
             return number, 0, one.count
-    members = circuit.populations.get(population)
+    numbers = members_of(circuit, population)
     say = f"{circuit.name}: population {quoted(reader)} reads {quoted(population)}"
-    if members is None:
+    if not len(numbers):
         raise CircuitError(f"{say}, which is not in this circuit; keep both in one")
-    numbers = np.asarray(members.numbers)
     group = int(circuit.group_of(numbers[0]))
     whole = len(numbers) == numbers[-1] - numbers[0] + 1 and numbers[-1] < circuit.starts[group + 1]
     if not whole:

@@ -17,6 +17,7 @@ from .node_columns import POPULATION, Column, joined_columns
 
 if TYPE_CHECKING:
     from .circuit import Circuit
+    from .space import Space
 
 ALWAYS = ("uid", "model", POPULATION)
 """Columns that every circuit has."""
@@ -242,6 +243,29 @@ def _counted(circuit: Circuit) -> list[tuple[str, int, int]] | None:
 def has_populations(circuit: Circuit) -> bool:
     """Whether any component has a named population."""
     return any(POPULATION in group.columns for group in circuit.groups)
+
+
+def members_of(circuit: Circuit, population: str) -> NDArray[np.int64]:
+    """Return the components of a population, by the name that it has in a joint circuit.
+
+    That is ``left/R1`` for the population R1 of the LPU ``left``.
+    """
+    scope, _, name = population.partition("/")
+    if scope in circuit.joined_from:
+        own = circuit.members(scope) & (population_names(circuit) == name)
+        return np.flatnonzero(own)
+    found = circuit.populations.get(population)
+    return np.empty(0, np.int64) if found is None else np.asarray(found.numbers)
+
+
+def space_of(circuit: Circuit, numbers: NDArray[np.int64]) -> Space | None:
+    """Return where the cells of a population are; None where components are of several, or none."""
+    names = population_names(circuit)[numbers[[0, -1]]]
+    if names[0] != names[1]:
+        return None
+    scopes = [s for s in circuit.joined_from if np.isin(numbers, circuit.numbers(s)).all()]
+    name = f"{scopes[0]}/{names[0]}" if scopes else str(names[0])
+    return circuit.spaces.get(name)
 
 
 def population_names(circuit: Circuit) -> Column:

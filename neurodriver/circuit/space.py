@@ -56,6 +56,10 @@ class Space(ABC):
     def told(self) -> Iterator[bytes]:
         """Yield what the digest of a circuit takes in."""
 
+    @abstractmethod
+    def taken(self, cells: NDArray[np.bool_]) -> Space:
+        """Return where some of the cells are, (count,) booleans."""
+
     def column(self, values: NDArray[Any]) -> NDArray[Any]:
         """Return values in the shape of the cells as one column, all others as they are."""
         return values.reshape(-1) if values.shape == self.shape and values.ndim else values
@@ -129,6 +133,10 @@ class AxisGrid(Space):
             return np.arange(self.count).reshape(self.extent)
         return np.where(self.mask, np.cumsum(self.mask).reshape(self.extent) - 1, -1)
 
+    def taken(self, cells: NDArray[np.bool_]) -> AxisGrid:
+        numbers = self.numbers()
+        return AxisGrid(self.axes, (numbers >= 0) & cells[numbers])
+
     def told(self) -> Iterator[bytes]:
         for name, axis in self.axes.items():
             yield f"axis {name}:{axis.count}:{axis.step!r}:{axis.period!r};".encode()
@@ -168,6 +176,9 @@ class Points(Space):
 
     def numbers(self) -> NDArray[np.int64]:
         return np.arange(self.count)
+
+    def taken(self, cells: NDArray[np.bool_]) -> Points:
+        return Points(self.names, self._positions[cells], self.period)
 
     def told(self) -> Iterator[bytes]:
         yield f"points {self.names!r}:{self.period!r};".encode()

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..circuit.circuit import Circuit, Group
-from ..circuit.selection import population_names
+from ..circuit.selection import space_of
 from ..circuit.validate import admits, check_parameters
 from ..errors import Faults, NeurodriverError, near, quoted
 from ..model.component import Parameter
@@ -290,11 +290,7 @@ class Components:
         """
         said = f"{self._said}, '{name}'"
         if (field := self._field(name)) is not None:
-            if field.rule.constant:
-                given = field.checked(self._simulation(), values, at, said)
-                self._changed(field.number, field.name, given)
-            else:
-                field.write(self._simulation(), values, at, said)
+            field.write(self._simulation(), values, at, said, self._changed)
             return
         if at is not None:
             self._at(at).set(name, values)
@@ -347,8 +343,7 @@ class Components:
     def _at(self, at: Mapping[str, Any]) -> Components:
         """Return the components at indices along the axes of their population."""
         circuit = self._simulation().program.circuit
-        names = {population_names(circuit)[n] for n in self._numbers[[0, -1]].tolist()}
-        space = circuit.spaces.get(names.pop()) if len(names) == 1 else None
+        space = space_of(circuit, self._numbers)
         if space is not None and space.count != len(self):
             raise NeurodriverError(f"{self._said}: 'at' needs a whole population on axes")
         rows = rows_at(space, at, self._said)

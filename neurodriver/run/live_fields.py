@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -53,7 +53,14 @@ class FieldPlace:
         flat = np.array(simulation.backend.live.read(self.key, slice(0, size)))
         return flat.reshape(self.value.values.shape)
 
-    def write(self, simulation: Live, given: Any, at: Mapping[str, Any] | None, said: str) -> None:
+    def write(
+        self,
+        simulation: Live,
+        given: Any,
+        at: Mapping[str, Any] | None,
+        said: str,
+        compile_with: Callable[[int, str, NDArray[Any]], None] | None = None,
+    ) -> None:
         """Set the values; nothing is changed where they do not fit.
 
         Parameters
@@ -64,19 +71,24 @@ class FieldPlace:
             Axis -> which part along it.
         said : str
             What messages call the field.
+        compile_with : callable, optional
+            Compiles the circuit with another value of a constant; without it these cannot be set.
 
         Raises
         ------
         NeurodriverError
             For a wrong shape, and numbers that the field refuses.
         """
-        if self.rule.constant:
+        if self.rule.constant and compile_with is None:
             raise NeurodriverError(f"{said}: is a constant; copies of a batch cannot change it")
-        array = self.checked(simulation, given, at, said)
+        array = self._checked(simulation, given, at, said)
+        if self.rule.constant and compile_with is not None:
+            compile_with(self.number, self.name, array)
+            return
         simulation.backend.live.write(self.key, array.reshape(-1), slice(0, array.size))
         simulation.changed.add(self.key)
 
-    def checked(
+    def _checked(
         self, simulation: Live, given: Any, at: Mapping[str, Any] | None, said: str
     ) -> NDArray[Any]:
         """Return the whole array with what is to be set; parameters and errors as of `write`."""

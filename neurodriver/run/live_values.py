@@ -27,11 +27,11 @@ from .going_on import replaced
 from .live import Components, GroupPart, parts_of
 from .live_batch import CopiedComponents, CopyOfLPU
 from .live_connections import ConnectionsByName, LiveConnections
-from .live_fields import FieldPlace, shared_field, with_constant
+from .live_fields import FieldPlace, shared_field
 from .live_learning import LearningConnections
 from .live_learning_batch import CopiedLearningConnections
 from .live_synapses import LoopedConnections, loops_over
-from .named import having, numbered, with_parameter, with_parameters
+from .named import having, numbered, with_parameters, with_value
 from .program_cache import ProgramCache
 
 if TYPE_CHECKING:
@@ -169,12 +169,9 @@ class LiveValues(ABC):
         Or a field of the circuit, or a `Value` of several populations; ``at`` is for these.
         """
         if (field := self._shared_field(name)) is not None:
-            if field.rule.constant and self.variants is None:
-                given = field.checked(self.simulation, values, at, f"'{name}'")
-                self._compile_with(field.number, field.name, given)
-                return
-            for one in self.simulation.copies if self.variants is not None else [self.simulation]:
-                field.write(one, values, at, f"'{name}'")
+            anew = self._compile_with if self.variants is None else None
+            for one in self.simulation.copies:
+                field.write(one, values, at, f"'{name}'", anew)
             return
         self._having(name).set(name, values, at=at)
 
@@ -185,8 +182,9 @@ class LiveValues(ABC):
     def _shared_field(self, name: str) -> FieldPlace | None:
         if self._divided is not None:
             return None
-        find = partial(shared_field, self.program, name)
-        return self._known.get(self.program, ("field", name), find)
+        own = name if self.scope is None else f"{self.scope}/{name}"
+        find = partial(shared_field, self.program, own)
+        return self._known.get(self.program, ("field", own), find)
 
     def _having(self, name: str) -> Components:
         if (divided := self._divided) is not None:
@@ -254,11 +252,7 @@ class LiveValues(ABC):
 
         The same with another value of a field.
         """
-        circuit = self.current_circuit()
-        if name in circuit.groups[group].model.every_field():
-            self._compile_checked(with_constant(circuit, group, name, column))
-        else:
-            self._compile_anew(with_parameter(circuit, group, name, column))
+        self._compile_anew(with_value(self.current_circuit(), group, name, column))
 
     def _compile_copies(self, group: int, name: str, columns: np.ndarray) -> None:
         """Do the same with a column for each copy."""

@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from ..circuit.circuit import Circuit
 from ..circuit.uids import uid_list
+from ..circuit.validate import checked
 from ..errors import NeurodriverError, RequestError, near, quoted
 from ..model.vectors import elements
 from ..plan.copies import with_columns
 from ..plan.program import Program
-from .live_fields import with_fields
+from .live_fields import with_constant, with_fields
 from .live_places import place_of
 
 if TYPE_CHECKING:
@@ -111,6 +112,13 @@ def having(program: Program, scope: str | None, name: str) -> Numbers:
 def with_parameter(circuit: Circuit, number: int, name: str, column: NDArray[Any]) -> Circuit:
     """Return a circuit with another column of a parameter of a group."""
     return with_columns(circuit, {(number, name): column})
+
+
+def with_value(circuit: Circuit, number: int, name: str, values: NDArray[Any]) -> Circuit:
+    """Return a circuit with another column of a parameter of a group, or another field."""
+    if name in circuit.groups[number].model.every_field():
+        return checked(with_constant(circuit, number, name, values), strict=False)
+    return with_parameter(circuit, number, name, values)
 
 
 def with_parameters(circuit: Circuit, simulation: Simulation) -> Circuit:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...circuit.circuit import Circuit, Connections, Group, Port
-from ...circuit.groups import Column, joined_params
+from ...circuit.groups import Column, Layer, joined_params
 from ...circuit.node_columns import joined_columns
 from ...circuit.random_keys import component_keys
 from ...errors import CircuitError
@@ -200,7 +200,6 @@ def join(
     held : sequence of (id, variable, (m,) int64)
         Input ports whose values have to be there to be read (recorded ones).
     """
-    _check_layers(circuits)
     parts = {name: insert_aggregators(circuit) for name, circuit in circuits.items()}
     groups, numbers = _merge(parts)
     if imported:
@@ -245,6 +244,11 @@ def join(
         "joined_from": numbers,
     }
     more |= {"source": name, "random_namespace": ""}
+    more["spaces"] = {
+        f"{scope}/{population}": space
+        for scope, part in parts.items()
+        for population, space in part.spaces.items()
+    }
     circuit = Circuit.from_columns(name, every, connections, **more)
     own = len(groups) - 1 if imported else -1
     return Joined(circuit, numbers, parts, relays.starts, own)
@@ -262,14 +266,19 @@ def _in_scope(links: Connections, scope: str) -> Connections:
     return replace(out, plasticity=rule.released(released), name=f"{scope}/{links.name}")
 
 
-def _check_layers(circuits: Mapping[str, Circuit]) -> None:
-    """Raise CircuitError for populations whose texts read others: they are not renamed yet."""
-    for name, circuit in circuits.items():
-        for group in circuit.groups:
-            if group.layer is not None:
-                say = f"population '{group.layer.population}' ({group.name}) reads others by name"
-                fix = "run this circuit in an LPU without a Manager"
-                raise CircuitError(f"{name}: {say}, which joined circuits do not keep; {fix}")
+def _layer_in_scope(layer: Layer | None, scope: str) -> Layer | None:
+    """Return a layer with the names of populations and values that the joint circuit has."""
+    if layer is None:
+        return None
+    fields = {
+        name: replace(one, name=f"{scope}/{one.name}" if one.name else "")
+        for name, one in layer.fields.items()
+    }
+    sources = {
+        name: tuple(f"{scope}/{population}" for population in some)
+        for name, some in layer.sources.items()
+    }
+    return Layer(f"{scope}/{layer.population}", fields, sources)
 
 
 class _Feeds:
@@ -311,14 +320,15 @@ class _Feeds:
 
 def _merge(parts: Mapping[str, Circuit]) -> tuple[list[Group], dict[str, Numbers]]:
     """Return groups of all parts, one for each model, and where each part's components went."""
-    members: dict[tuple[type[NDComponent], bool, tuple[int, ...]], list[tuple[str, int]]] = {}
+    members: dict[Any, list[tuple[str, int]]] = {}
     for name, part in parts.items():
         for number, group in enumerate(part.groups):
-            kind = group.model, group.hidden, (group.phase, group.every, group.first)
+            own = None if group.layer is None else (name, number)  # one population is one group
+            kind = group.model, group.hidden, (group.phase, group.every, group.first), own
             members.setdefault(kind, []).append((name, number))
     numbers = {name: np.empty(part.count, dtype=np.int64) for name, part in parts.items()}
     groups, first = [], 0
-    for (model, hidden, (phase, every, first_step)), entries in members.items():
+    for (model, hidden, (phase, every, first_step), _), entries in members.items():
         pieces = [parts[name].groups[number] for name, number in entries]
         counts = [p.count for p in pieces]
         for (name, number), piece in zip(entries, pieces, strict=True):
@@ -346,6 +356,7 @@ def _merge(parts: Mapping[str, Circuit]) -> tuple[list[Group], dict[str, Numbers
                 phase=phase,
                 every=every,
                 first=first_step,
+                layer=_layer_in_scope(pieces[0].layer, entries[0][0]),
             )
         )
     return groups, numbers
