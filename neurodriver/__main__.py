@@ -8,6 +8,7 @@ import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import TextIOWrapper
 from typing import Any
 
 import click
@@ -110,6 +111,13 @@ class _Ended:
         signal.raise_signal(signal.SIGINT)
 
 
+def _show_every_character() -> None:
+    """Let an output show the number of a character that it has not, as files of Windows may."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper) and stream.errors == "strict":
+            stream.reconfigure(errors="backslashreplace")
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; return the exit code.
 
@@ -119,6 +127,7 @@ def main(arguments: list[str] | None = None) -> int:
     ended = _Ended()
     try:
         importing.end()
+        _show_every_character()
         warnings.showwarning = _show_warning
         warnings.simplefilter("always", CircuitWarning)
         with _no_interrupt_lost(), ended:

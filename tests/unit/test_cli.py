@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Sequence
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 
 import h5py
@@ -272,6 +274,18 @@ def test_check_models_info_plot(circuit: Path, capsys: Capture) -> None:
     said = capsys.readouterr().out
     for word in ("compiler", "cores", "kernel cache", "NEURODRIVER_CXX", "h5py"):
         assert word in said
+
+
+def test_an_output_without_a_character(
+    circuit: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its number is printed, and no command ends for that."""
+    path, held = tmp_path / "θ.gexf", BytesIO()
+    circuit.rename(path)
+    monkeypatch.setattr("sys.stdout", TextIOWrapper(held, encoding="cp1252"))
+    assert main(["check", str(path)]) == 0
+    sys.stdout.flush()
+    assert rb"\u03b8.gexf: " in held.getvalue()
 
 
 def test_plot(circuit: Path, current: Path, capsys: Capture) -> None:

@@ -358,6 +358,27 @@ def test_folders_that_are_no_sweep(tmp_path: Path) -> None:
             run(path=tmp_path / "sweep")
 
 
+SPAWNED = """
+import multiprocessing
+import neurodriver as nd
+
+def build(a):
+    return {"twice": 2 * a}
+
+if __name__ == "__main__":
+    multiprocessing.set_start_method("spawn")
+    print(*nd.sweep(build, {"a": [1, 2, 3]}, progress=False).twice.values)
+"""
+
+
+def test_workers_that_begin_anew(tmp_path: Path) -> None:
+    """macOS and Windows start the processes of a sweep as new programs."""
+    script = tmp_path / "script.py"
+    script.write_text(SPAWNED, encoding="utf-8")
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True)
+    assert done.stdout.split() == ["2", "4", "6"], done.stderr
+
+
 def test_a_stored_point_that_cannot_be_read_is_computed_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
