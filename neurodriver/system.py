@@ -1,7 +1,8 @@
-"""What differs between Linux, macOS and Windows: the one module that asks for it.
+"""The differences between Linux, macOS and Windows: processors, memory, files, processes, signals.
 
-What only some systems have has an alternative here, or does nothing. No other module uses such
-names; see ``tests/unit/test_system.py``. How kernels are compiled is in ``native/platforms.py``.
+Functions of Python that only some systems have, such as ``os.pread``, are used in this module only.
+On the other systems an alternative is used, or nothing is done. ``tests/unit/test_system.py``
+checks this. How kernels are compiled on each system is in ``native/platforms.py``.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def cores() -> int:
 
 
 def give_way() -> None:
-    """Let another thread or process have the processor."""
+    """Let another thread or process use the processor (yield)."""
     if hasattr(os, "sched_yield"):
         os.sched_yield()
     else:
@@ -44,7 +45,10 @@ def give_way() -> None:
 
 @cache
 def instructions() -> str:
-    """Return what distinguishes the instruction set of this processor, as far as it is told."""
+    """Return a text that differs between processors with different instruction sets.
+
+    It is the part of ``/proc/cpuinfo`` that names the instructions, or else the processor's name.
+    """
     import platform
 
     try:
@@ -56,12 +60,16 @@ def instructions() -> str:
 
 
 def free_memory() -> float:
-    """Return the bytes of memory that are free for a simulation; infinity where nobody knows."""
+    """Return the bytes of memory that a simulation may use.
+
+    On Linux and Windows this is 0.9 of the free memory. On macOS it is half of all memory. It is
+    infinity if the system tells neither.
+    """
     with contextlib.suppress(OSError, StopIteration):
         text = Path("/proc/meminfo").read_text(encoding="utf-8")
         line = next(x for x in text.splitlines() if x.startswith("MemAvailable"))
         return 0.9 * 1024 * float(line.split()[1])
-    if hasattr(os, "sysconf"):  # macOS tells the memory that it has
+    if hasattr(os, "sysconf"):  # macOS tells the size of its memory, not how much is free
         return 0.5 * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     if hasattr(ctypes, "windll"):
         status = _MemoryStatus(ctypes.sizeof(_MemoryStatus))
@@ -83,7 +91,7 @@ class _MemoryStatus(ctypes.Structure):
 _PRIVATE = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOINHERIT", 0)
 _PLAIN = _PRIVATE | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 READING = os.O_RDONLY | _PLAIN
-"""Flags of ``os.open``: bytes, not for children, no link."""
+"""Flags of ``os.open``: read bytes; child processes do not inherit the file; refuse links."""
 
 WRITING = os.O_RDWR | _PLAIN
 NEW = WRITING | os.O_CREAT | os.O_EXCL
@@ -95,7 +103,7 @@ _positions = threading.Lock()
 
 
 def read_at(fd: int, count: int, place: int) -> bytes:
-    """Return at most ``count`` bytes of a file from an address on."""
+    """Return at most ``count`` bytes of a file, from the byte ``place`` on."""
     if hasattr(os, "pread"):
         return os.pread(fd, count, place)
     with _positions:
@@ -104,7 +112,7 @@ def read_at(fd: int, count: int, place: int) -> bytes:
 
 
 def write_at(fd: int, data: memoryview, place: int) -> int:
-    """Write bytes at an address of a file; return how many were written."""
+    """Write bytes to a file, from the byte ``place`` on; return how many were written."""
     if hasattr(os, "pwrite"):
         return os.pwrite(fd, data, place)
     with _positions:
@@ -113,7 +121,22 @@ def write_at(fd: int, data: memoryview, place: int) -> int:
 
 
 def copy_range(source: int, target: int, count: int, origin: int, place: int) -> int:
-    """Copy bytes between files inside the system; return how many, 0 where it cannot."""
+    """Let the system copy bytes from one file to another.
+
+    Parameters
+    ----------
+    source, target : int
+        File descriptors.
+    count : int
+        Bytes to copy, at most.
+    origin, place : int
+        First byte in the source, and in the target.
+
+    Returns
+    -------
+    int
+        Bytes that were copied; 0 if the system cannot copy in this way.
+    """
     if not hasattr(os, "copy_file_range"):
         return 0
     try:
@@ -123,14 +146,14 @@ def copy_range(source: int, target: int, count: int, origin: int, place: int) ->
 
 
 def file_in_memory() -> IO[bytes]:
-    """Return a file without a name, in memory where the system has such files."""
+    """Return a temporary file without a name; it is in memory if the system has such files."""
     if hasattr(os, "memfd_create"):
         return open(os.memfd_create("neurodriver"), "r+b", buffering=0)
     return tempfile.TemporaryFile(buffering=0)
 
 
 def longest_file() -> int | None:
-    """Return how many bytes a file of this process may have; None: any number."""
+    """Return how many bytes a file of this process may have, or None if there is no limit."""
     try:
         import resource
     except ImportError:  # Windows
@@ -140,13 +163,13 @@ def longest_file() -> int | None:
 
 
 def store(path: Path) -> None:
-    """Wait until a closed file is on its disk."""
-    with open(path, "r+b") as file:  # Windows stores only what may be written
+    """Wait until a closed file has been written to the disk (fsync)."""
+    with open(path, "r+b") as file:  # on Windows fsync needs a file that is open for writing
         os.fsync(file.fileno())
 
 
 def is_another_users(info: os.stat_result) -> bool:
-    """Whether a file belongs to another user; Windows keeps a user's folders by itself."""
+    """Whether a file belongs to another user; False on Windows, whose files have no such number."""
     return hasattr(os, "getuid") and info.st_uid != os.getuid()
 
 
@@ -156,9 +179,9 @@ def others_can_write(info: os.stat_result) -> bool:
 
 
 def lock(file: IO[Any]) -> bool:
-    """Lock a file until it is closed; return False where another process has locked it.
+    """Lock a file until it is closed; return False if another process has locked it.
 
-    File systems without locks let everybody have it.
+    On a file system without locks, the result is always True.
     """
     try:
         try:
@@ -177,21 +200,21 @@ def lock(file: IO[Any]) -> bool:
 
 
 def remove_abandoned(path: Path, process: int) -> None:
-    """Remove a file of a process of this host that has ended."""
+    """Remove a file that a process of this host has left, if this process has ended."""
     if OPEN_FILES_MOVE:
         try:
             os.kill(process, 0)
         except ProcessLookupError:
             path.unlink(missing_ok=True)
         except OSError:
-            pass  # alive, and another user's
+            pass  # the process runs, and belongs to another user
         return
-    with contextlib.suppress(OSError):  # no file that is open can be removed
+    with contextlib.suppress(OSError):  # Windows does not remove a file that is open
         path.unlink(missing_ok=True)
 
 
 def shared_memory() -> set[Path]:
-    """Return the files of shared memory that this process uses, where the system tells."""
+    """Return the files of shared memory that this process uses; Linux alone lists them."""
     with contextlib.suppress(OSError, IndexError):
         lines = Path("/proc/self/maps").read_text(encoding="utf-8").splitlines()
         names = {line.split(maxsplit=5)[5] for line in lines if "/dev/shm/" in line}
@@ -202,11 +225,14 @@ def shared_memory() -> set[Path]:
 # -- processes and signals ------------------------------------------------------------------------
 
 USER_SIGNAL: signal.Signals = getattr(signal, "SIGUSR1", signal.SIGTERM)
-"""A signal that has no meaning of its own; SIGTERM where there is none."""
+"""SIGUSR1, a signal for the program's own use; on Windows SIGTERM."""
 
 
 def interrupt_main_thread() -> None:
-    """Let SIGINT come to the first thread; where the system can, it also ends its waiting."""
+    """Send SIGINT to the main thread.
+
+    On Linux and macOS the signal also interrupts a system call in which this thread waits.
+    """
     main = threading.main_thread().ident
     if hasattr(signal, "pthread_kill") and main is not None:
         signal.pthread_kill(main, signal.SIGINT)
@@ -215,18 +241,24 @@ def interrupt_main_thread() -> None:
 
 
 def is_root() -> bool:
-    """Whether this process may do everything."""
+    """Whether this process has the rights of the user root."""
     return hasattr(os, "geteuid") and os.geteuid() == 0
 
 
 def program(name: str) -> str | None:
-    """Return the path of a program: beside this Python, as in a virtual environment, or in PATH."""
+    """Return the path of a program, or None.
+
+    It is searched in the folder of this Python, as in a virtual environment, and then in ``PATH``.
+    """
     beside = (str(Path(sys.executable).parent), sysconfig.get_path("scripts"))
     return shutil.which(name, path=os.pathsep.join(beside)) or shutil.which(name)
 
 
 def environments() -> Iterator[tuple[int, set[bytes]]]:
-    """Yield the other processes of this user with what is set in each, where the system tells."""
+    """Yield the other processes of this user, each with its environment variables (``NAME=value``).
+
+    Linux alone tells them.
+    """
     for path in Path("/proc").glob("[0-9]*/environ"):
         with contextlib.suppress(OSError):
             given, process = set(path.read_bytes().split(b"\0")), int(path.parent.name)
@@ -235,21 +267,22 @@ def environments() -> Iterator[tuple[int, set[bytes]]]:
 
 
 def end_process(process: int) -> None:
-    """End another process at once."""
+    """End another process at once, without a chance to clean up (SIGKILL)."""
     with contextlib.suppress(OSError):
         os.kill(process, getattr(signal, "SIGKILL", signal.SIGTERM))
 
 
 def state_of(process: int) -> str:
-    """Return the character of a process of this host, such as R, S or T (stopped).
+    """Return the state of a process of this host, as ``ps`` writes it.
 
-    A blank says that there is none, ``?`` that the system does not tell.
+    It is a letter such as R (running), S (sleeping) or T (stopped), a blank if there is no such
+    process, and ``?`` if the system does not tell.
     """
     return _state_and_seconds(process)[0]
 
 
 def processor_seconds(process: int) -> float:
-    """Return the seconds that a process of this host has computed; 0 where nobody tells."""
+    """Return the processor time of a process of this host, s; 0 if the system does not tell."""
     return _state_and_seconds(process)[1]
 
 

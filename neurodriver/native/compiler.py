@@ -1,4 +1,7 @@
-"""Host C++ compiler -> shared libraries, cached by the hash of all that goes in."""
+"""Find the C++ compiler of this machine, and compile kernels to shared libraries.
+
+The cache stores a library under a hash of its text, the compiler, the flags and the processor.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,7 @@ class Compiler:
         First line of its ``--version``.
     flags : tuple of str
     no_gather : tuple of str
-        Flags for texts in double precision.
+        Further flags for texts in double precision; see `platforms.NO_GATHER`.
     """
 
     command: tuple[str, ...]
@@ -57,12 +60,13 @@ def _candidates() -> list[tuple[str, ...]]:
 def find_compiler() -> Compiler:
     """Return the first compiler that works.
 
-    ``NEURODRIVER_CXX``, ``CXX``, then those of this platform, then the ``ziglang`` wheel.
+    The order is: the environment variables ``NEURODRIVER_CXX`` and ``CXX``, the compilers of this
+    platform, the package ``ziglang``.
 
     Raises
     ------
     CompileError
-        When there is none, with what to install.
+        If none works. The message says what was tried and what to install.
     """
     tried = []
     for command in _candidates():
@@ -87,7 +91,7 @@ def find_compiler() -> Compiler:
 
 
 def _compiler(command: tuple[str, ...], version: str, platform: Platform) -> Compiler:
-    """Return a compiler with the flags that it takes."""
+    """Return a compiler with those flags that it accepts."""
     fast, native, lanes, wide, no_gather = (
         _spelled(command, version, spellings) for spellings in platform.spellings
     )
@@ -102,7 +106,7 @@ TRIAL = """
 int main() { std::atomic<unsigned> a{0}; std::thread t([&] { a = 1; a.notify_all(); });
              a.wait(0); t.join(); }
 """
-"""What a compiler must be able to compile."""
+"""A program that every usable compiler compiles: it needs the atomics and threads of C++20."""
 
 
 def _cached_answer(
@@ -111,7 +115,10 @@ def _cached_answer(
     asked: str,
     ask: Callable[[tuple[str, ...]], tuple[str, bool]],
 ) -> str:
-    """Return the answer of a compiler to a question; only good answers are stored in the cache."""
+    """Return the answer of a compiler to a question, from the cache or by asking.
+
+    ``ask`` returns the answer, and whether it may be stored in the cache.
+    """
 
     def make(path: Path) -> None:
         answer, good = ask(command)
@@ -142,7 +149,7 @@ def _compiles(command: tuple[str, ...], flags: Sequence[str], text: str) -> str:
 
 
 def _trouble(command: tuple[str, ...]) -> tuple[str, bool]:
-    """Return why a compiler is of no use, or nothing, and whether it is of use."""
+    """Return why a compiler cannot compile C++20, "" if it can, and whether it can."""
     if "ziglang" in command:
         print("note: the first use of this compiler takes up to a minute", file=sys.stderr)
     said = _compiles(command, ["-std=c++20"], TRIAL)
@@ -152,7 +159,7 @@ def _trouble(command: tuple[str, ...]) -> tuple[str, bool]:
 def _spelled(
     command: tuple[str, ...], version: str, spellings: Sequence[tuple[str, ...]]
 ) -> tuple[str, ...]:
-    """Return the first of some spellings of flags that a compiler takes, or none."""
+    """Return the first alternative of some flags that a compiler accepts, or none."""
 
     def first(command: tuple[str, ...]) -> tuple[str, bool]:
         for flags in spellings:
@@ -167,12 +174,12 @@ def _spelled(
 
 @phased("build kernels")
 def build(sources: Sequence[tuple[str, tuple[str, ...]]]) -> list[ctypes.CDLL]:
-    """Return a loaded library for each (text, extra flags), built side by side where needed.
+    """Return a loaded library for each (text, extra flags); new ones are compiled in parallel.
 
     Raises
     ------
     CompileError
-        With the compiler's own words when it refuses a text.
+        If the compiler refuses a text; the message quotes the compiler.
     """
     compiler = find_compiler()
     with ThreadPoolExecutor(max_workers=max(os.cpu_count() or 1, 1)) as pool:

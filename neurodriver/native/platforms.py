@@ -1,4 +1,4 @@
-"""How C++ becomes a shared library on each operating system: names, compilers and flags."""
+"""How C++ is compiled to a shared library on each operating system: names, compilers, flags."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 SAME_BITS = ("-std=c++20", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math")
-"""The same bits in every lane and on every machine: no contraction, no reordering."""
+"""Flags for the same bits with every vector length and on every machine.
+
+Multiplications and additions are not contracted to fused ones, and additions are not reordered.
+"""
 
 OPTIMIZED = (
     ("-O2", "-ftree-vectorize", "-fvect-cost-model=dynamic", "-fpeel-loops", "-funswitch-loops",
@@ -16,46 +19,50 @@ OPTIMIZED = (
      "-fipa-cp-clone"),
     ("-O3",),
 )  # fmt: skip
-"""Spellings of: as fast as can be. g++ compiles a kernel in 0.8 s by the first one, in 1.4 s with
-``-O3``, which unrolls every loop of known length; the kernels are equally fast."""
+"""Flags for fast code: those of g++, then those of other compilers.
+
+g++ compiles a kernel in 0.8 s with the first ones, and in 1.4 s with ``-O3``, which unrolls every
+loop of known length. The kernels are equally fast.
+"""
 
 NATIVE = (("-march=native",), ("-mcpu=native",))
-"""Spellings of: for this processor."""
+"""Flags for all instructions of this processor; compilers name them differently."""
 
 LANES = (("-fopenmp-simd",),)
-"""Spellings of: take the words about loops whose passes are independent."""
+"""Flags that obey ``#pragma omp simd``, which says that the passes of a loop are independent."""
 
 WIDE = (("-mprefer-vector-width=512",),)
-"""Spellings of: whole AVX-512 vectors where the processor has them."""
+"""Flags for AVX-512 vectors of full length, if the processor has them."""
 
 NO_GATHER = (
     ("-mno-gather",),
     ("-mtune-ctrl=^use_gather,^use_gather_2parts,^use_gather_4parts",),
 )
-"""Spellings of: load the elements of a vector one by one. On processors whose gather instruction
-is slowed by its security fix this halves the time of a double-precision indexed read; in single
-precision the instruction still wins."""
+"""Flags that load the elements of a vector one by one, without the gather instruction.
 
+On some processors a security fix has made this instruction slow. There an indexed read in double
+precision takes half the time without it. In single precision the instruction is still faster.
+"""
 
 _ENTRY = re.compile(r'extern "C" (?=[\w ]+[ *]\w+\()')
 
 
 @dataclass(frozen=True)
 class Platform:
-    """An operating system and a processor, as far as shared libraries are concerned.
+    """How shared libraries are made on an operating system and a processor.
 
     Attributes
     ----------
     suffix : str
-        How the name of a library ends.
+        End of the name of a library, such as ``.so``.
     compilers : tuple of str
-        Programs to try, in this order.
+        Compilers to try, in this order.
     flags : tuple of str
-        What makes a library.
+        Flags that make a library instead of a program.
     advice : str
-        How to install a compiler.
+        How the user installs a compiler.
     x86 : bool
-        Whether the processor is of the family of Intel and AMD.
+        Whether the processor has the instruction set x86-64 (Intel, AMD).
     """
 
     suffix: str
@@ -66,14 +73,14 @@ class Platform:
 
     @property
     def spellings(self) -> tuple[Sequence[tuple[str, ...]], ...]:
-        """What a compiler is asked for; the first spelling that it takes is used.
+        """Flags that a compiler is asked to take, in five groups; see the constants above.
 
-        As fast as can be, for this processor, vectors of loops, whole vectors, no gathering.
+        Each group lists alternatives. The first one that the compiler accepts is used.
         """
         return OPTIMIZED, NATIVE, LANES, *((WIDE, NO_GATHER) if self.x86 else ((), ()))
 
     def exported(self, text: str) -> str:
-        """Return a text whose entry points a library shows, whatever the compiler."""
+        """Return a text in C++ with its entry points exported, which Windows needs."""
         return _ENTRY.sub(r"\g<0>__declspec(dllexport) ", text) if self.suffix == ".dll" else text
 
 
@@ -86,7 +93,7 @@ _SYSTEMS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...], str]] = {
         ".dylib", ("clang++", "c++", "g++"), ("-fPIC", "-shared", "-pthread"),
         "xcode-select --install",
     ),
-    # no g++: its code for Windows keeps vectors at addresses where they cannot be
+    # no g++: on Windows it does not align vectors on the stack, and such code crashes
     "Windows": (
         ".dll", ("clang++",), ("-shared",),
         "LLVM with the build tools of Visual Studio",
@@ -95,12 +102,12 @@ _SYSTEMS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...], str]] = {
 
 
 def platform_of(system: str, machine: str) -> Platform:
-    """Return how libraries are made; other systems are like Linux.
+    """Return how libraries are made on a system; one that is not known is treated as Linux.
 
     Parameters
     ----------
     system, machine : str
-        As ``platform.system()`` and ``platform.machine()`` say.
+        As ``platform.system()`` and ``platform.machine()`` return them.
     """
     return Platform(*_SYSTEMS.get(system, _SYSTEMS["Linux"]), machine in ("x86_64", "AMD64"))
 
