@@ -1,4 +1,4 @@
-"""Error-driven learning in layers: networks as those of Axon, their trials and their statistics."""
+"""Error-driven learning in layers: networks such as those of Axon, their trials and statistics."""
 
 from .circuit import circuit_of as circuit_of
 from .network import Network as Network

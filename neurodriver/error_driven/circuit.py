@@ -1,4 +1,4 @@
-"""The circuit that a network is: populations, connections, and their order in a step."""
+"""Translate a network into a circuit: populations, connections, and their order in a step."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from .starts import Weights, first_weights
 from .synapse import AxonSynapse
 
 CYCLE = 1e-3
-"""Seconds of a cycle, which is a step."""
+"""Length of a cycle, which is one step, in s."""
 
 
 def circuit_of(network: Network, weights: Mapping[str, Weights] | None = None) -> Circuit:
     """Return the circuit of a network.
 
-    A layer is two populations. That with its name has the neurons. The other one is called
-    ``<name>_arrivals`` and is computed before it in each step.
+    A layer ``Hidden`` becomes two populations. ``Hidden`` has the neurons. ``Hidden_arrivals`` sums
+    the arriving spikes, and is computed before ``Hidden`` in each step.
 
     Parameters
     ----------
     network : Network
     weights : mapping of str to Weights, optional
-        Of each path; the first ones by default.
+        Name of a path -> its weights; the initial weights by default.
     """
     arrivals, neurons = [], []
     for layer in network.layers.values():
@@ -53,7 +53,7 @@ def circuit_of(network: Network, weights: Mapping[str, Weights] | None = None) -
 
 
 def _populations(network: Network, layer: NetworkLayer) -> tuple[Population, Population]:
-    """Return what arrives at the units of a layer, and the units."""
+    """Return the population that sums the arriving spikes of a layer, and that of its neurons."""
     own, axes = network.parameters(layer), {"unit": layer.count}
     models: tuple[type[AnyArrivals], type[AnyAxonNeuron]] = AxonArrivals, AxonNeuron
     if own["pool_inhibits"]:
@@ -69,7 +69,7 @@ def _populations(network: Network, layer: NetworkLayer) -> tuple[Population, Pop
 
 
 def first_units(network: Network) -> dict[str, int]:
-    """Return the number of the first unit of each layer, counted through the layers."""
+    """Return the number of the first unit of each layer; units are numbered layer by layer."""
     counts = [layer.count for layer in network.layers.values()]
     return dict(zip(network.layers, np.cumsum([0, *counts]).tolist(), strict=False))
 
@@ -91,7 +91,7 @@ def _connections(network: Network, path: NetworkPath, weight: NDArray[np.float64
 
 
 def _ignored(network: Network, layer: NetworkLayer) -> int:
-    """Return the first cycles of a trial whose arrivals are from the trial before."""
+    """Return in how many first cycles of a trial a layer ignores arriving spikes."""
     if not network.parameters(layer)["clears"]:
         return 0
     delays = {int(network.parameters(path)["delay"]) for path in network.into(layer)}

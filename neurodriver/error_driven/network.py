@@ -27,11 +27,11 @@ class NetworkLayer:
     ----------
     name, kind : str
     shape : tuple of int
-        Of its units; the last axis is the fastest in memory.
+        Number of units along each axis. The last axis is the fastest in memory.
     own : dict
         Parameters that were given with the layer.
     number : int
-        Its place among the layers.
+        Number of the layer, in the order in which layers were added.
     """
 
     name: str
@@ -42,12 +42,12 @@ class NetworkLayer:
 
     @property
     def count(self) -> int:
-        """Units."""
+        """Number of units."""
         return int(np.prod(self.shape))
 
     @property
     def pools(self) -> int:
-        """Sub-pools: a layer of shape (py, px, y, x) has py times px of them."""
+        """Number of sub-pools: a layer of shape (py, px, y, x) has py times px."""
         return int(np.prod(self.shape[:2])) if len(self.shape) == 4 else 1
 
     @property
@@ -58,7 +58,20 @@ class NetworkLayer:
 
 @dataclass(eq=False)
 class NetworkPath:
-    """A path between two layers. `Network.connect` makes it."""
+    """A path: the synapses from one layer to another. `Network.connect` makes it.
+
+    Attributes
+    ----------
+    sender, receiver : NetworkLayer
+    kind : {"forward", "back", "lateral", "inhib"}
+    name : str
+    pairs : SynapsePairs
+        Sender and receiver of each synapse.
+    own : dict
+        Parameters that were given with the path.
+    number : int
+        Number of the path, in the order in which paths were added.
+    """
 
     sender: NetworkLayer
     receiver: NetworkLayer
@@ -76,9 +89,10 @@ class Network:
     Parameters
     ----------
     minus, plus : int
-        Cycles of 1 ms in both phases, multiples of 10.
+        Length of the minus and the plus phase in cycles of 1 ms, multiples of 10; together at most
+        200.
     seed : int
-        Of first weights and of the order of items.
+        Seed of the initial weights and of the initial target averages.
 
     Examples
     --------
@@ -122,18 +136,19 @@ class Network:
         name : str
         kind : {"input", "super", "target", "compare"}
             An input layer is clamped to its input in both phases. A super layer is hidden. A
-            target layer is clamped to the target in the plus phase. A compare layer never is: the
-            target serves statistics alone.
+            target layer is clamped to the target in the plus phase. A compare layer is never
+            clamped; its target is used for statistics only.
         shape : int or sequence of int
-            (py, px, y, x) are py times px sub-pools of y times x units. They inhibit themselves
-            with ``pool_inhibits=True``.
+            Number of units along each axis. The shape (py, px, y, x) means py times px sub-pools of
+            y times x units. With ``pool_inhibits=True`` each sub-pool has its own inhibition.
         **own
-            Parameters, which no rule of `set` changes.
+            Parameters of this layer, which `set` does not change.
 
         Raises
         ------
         CircuitError
-            For names that are taken or not usable, kinds, shapes and parameters that do not fit.
+            For a name that is taken or has one of ``.#/`` or a blank, and for a kind, a shape or a
+            parameter that is not allowed.
         """
         if not isinstance(name, str) or not name or set(name) & set(".#/ "):
             raise CircuitError(f"layer: a name without '.', '#', '/' and blanks (got {name!r:.60})")
@@ -167,11 +182,11 @@ class Network:
         ----------
         sender, receiver : NetworkLayer or str
         pattern : AllToAll, OneToOne, PathPattern or (senders, receivers) bool, optional
-            All are connected with all by default.
+            Which units are connected; by default all senders with all receivers.
         kind : {"forward", "back", "lateral", "inhib"}
-            All but ``"inhib"`` excite.
+            ``"inhib"`` inhibits, the others excite.
         **own
-            Parameters, which no rule of `set` changes.
+            Parameters of this path, which `set` does not change.
 
         Raises
         ------
@@ -199,7 +214,11 @@ class Network:
         high: NetworkLayer | str,
         pattern: AllToAll | OneToOne | PathPattern | ArrayLike | None = None,
     ) -> tuple[NetworkPath, NetworkPath]:
-        """Add a forward path from the lower layer to the higher one, and the mirrored way back."""
+        """Add a forward path from the lower layer to the higher one, and a path back.
+
+        The path back connects the same units, and begins with the same weights. Parameters are
+        those of `connect`.
+        """
         forward = self.connect(low, high, pattern)
         pairs = forward.pairs
         mirrored = np.zeros((pairs.receivers, pairs.senders), bool)
@@ -212,16 +231,16 @@ class Network:
         Parameters
         ----------
         selector : str
-            ``"layer"`` or ``"path"`` for all, ``".back"`` for a kind, ``"#Output"`` for a name. The
-            more specific one wins. Among equals the later one wins. What was given with a layer or
-            a path itself stays.
+            ``"layer"`` or ``"path"`` for all, ``".back"`` for a kind, ``"#Output"`` for a name. If
+            several calls set a parameter, the more specific selector counts, and of equal ones the
+            last. A value that was given with a layer or a path itself is not changed.
         **values
             Parameters.
 
         Raises
         ------
         CircuitError
-            For selectors that select nothing, and parameters that do not fit.
+            For a selector that selects nothing, and for a parameter that is not allowed.
         """
         what = self._selected(selector)
         self._rules.add(selector, self._checked(what, values, f"set({selector!r})"))
@@ -236,7 +255,11 @@ class Network:
         return [path for path in self.paths.values() if path.receiver is layer]
 
     def scale(self, path: NetworkPath) -> float:
-        """Return the factor of the weights of a path."""
+        """Return the factor by which all weights of a path are multiplied.
+
+        It is ``abs`` times the share of ``rel`` among the paths into the receiver that also excite
+        (or inhibit), divided by the expected number of active inputs; see `scaling`.
+        """
         own = self.parameters(path)
         inhibits = path.kind == "inhib"
         beside = [p for p in self.into(path.receiver) if (p.kind == "inhib") == inhibits]

@@ -1,7 +1,8 @@
-"""The neuron of error-driven networks, and what arrives at it.
+"""The models of a layer: the spikes that arrive at its units, and the neurons.
 
-A layer is two populations. `AxonArrivals` sums what arrives in a step. `AxonNeuron` comes later in
-the same step: it reads what arrived at its own unit, and the mean over the layer for inhibition.
+A layer is two populations. `AxonArrivals` is computed first in each step. It sums the weights of
+the spikes that arrive. `AxonNeuron` is computed later in the same step. It reads the sum of its own
+unit, and the mean over the layer for inhibition.
 """
 
 from __future__ import annotations
@@ -16,24 +17,24 @@ SOURCE = (
     "Axon 2, O'Reilly et al., https://github.com/emer/axon (no DOI); O'Reilly, Hazy & Herd 2016, "
     "doi:10.1093/oxfordhb/9780199842193.013.8"
 )
-"""Where equations and defaults are from."""
+"""Source of equations and defaults."""
 
 NEVER = 2**31 - 1
-"""Cycle that never comes: of layers without external input."""
+"""Value of ``clamped_from`` in layers without external input: no trial has so many cycles."""
 
 TRIAL = {
     "start": Field("1", whole=True, default=0, doc="step at which the trial began"),
     "minus": Field("1", whole=True, default=150, doc="cycles of the minus phase"),
     "plus": Field("1", whole=True, default=50, doc="cycles of the plus phase"),
 }
-"""Fields of a circuit: when trials and phases begin. A cycle is a step of 1 ms."""
+"""Fields of a circuit that say when trials and phases begin. A cycle is a step of 1 ms."""
 
 
 class AnyArrivals(NDComponent):
-    """What arrives at the units of a layer in a step: the sums of weights over senders that spiked.
+    """Sums of the weights of the spikes that arrive at the units of a layer in a step.
 
-    In the first ``ignored`` cycles of a trial nothing arrives, as spikes of the trial before are
-    cleared.
+    In the first ``ignored`` cycles of a trial the sums are 0, so that spikes of the trial before
+    have no effect.
     """
 
     abstract = True
@@ -54,29 +55,30 @@ class AnyArrivals(NDComponent):
 
 
 class AxonArrivals(AnyArrivals):
-    """What arrives at the units of a layer without sub-pools."""
+    """Arriving spikes of a layer without sub-pools."""
 
     axes = ("unit",)
 
 
 class AnyAxonNeuron(NDComponent):
-    """Unit of a layer: a point neuron with a dendrite, and the pooled inhibition of its layer.
+    """Unit of a layer: a neuron with a soma and a dendrite, and the pooled inhibition of its layer.
 
-    The text is a step of 1 ms. Conductances are proportions of 100 nS.
-    Names of states are those of Axon. In each step, as in Axon:
+    The text computes a step of 1 ms. Conductances are in units of 100 nS (`g_unit`). States have
+    the names that they have in Axon. Each step computes, as in Axon:
 
-    1. At the begin of a trial, activity and conductances decay.
-    2. What arrives is added to the synaptic conductances.
-    3. FS-FFFB inhibition follows from the mean excitation in this step, and from the mean of the
-       spikes in the step before.
-    4. The conductances of the channels follow from the potentials of the step before.
-    5. Soma and dendrite take two half steps of explicit Euler.
-    6. Spike, rate and traces of calcium follow. A bin is the mean of CaSyn over 10 cycles.
-    7. At the end of a phase, averages are kept. At the end of a trial, the slow potassium
-       conductance of the next one follows.
+    1. the decay of activity and conductances, in the first step of a trial;
+    2. the synaptic conductances, to which the arriving spikes are added;
+    3. the fast and slow inhibition (FS-FFFB), from the mean excitation in this step, and from the
+       mean of the spikes in the step before;
+    4. the conductances of the channels, from the potentials of the step before;
+    5. the potentials of soma and dendrite, by two half steps of explicit Euler;
+    6. the spike, the rate and the traces of calcium; a bin is the mean of CaSyn over 10 cycles;
+    7. at the end of a phase, the averages that learning reads, and at the end of a trial, the slow
+       potassium conductance of the next one.
 
-    External input ``Ext`` takes the place of excitation from the cycle ``clamped_from`` on: 0 in
-    an input layer, the first of the plus phase in a target layer. `NEVER` means none.
+    From the cycle ``clamped_from`` on, the external input ``Ext`` replaces the synaptic excitation.
+    In an input layer this is cycle 0, in a target layer the first cycle of the plus phase. `NEVER`
+    means that there is no external input.
     """
 
     abstract = True

@@ -1,4 +1,4 @@
-"""The neuron of a layer whose sub-pools inhibit themselves, too."""
+"""The models of a layer whose sub-pools have inhibition of their own."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ from .neuron_text import POOL_PARAMETERS, POOLS
 
 
 class AxonPoolArrivals(AnyArrivals):
-    """What arrives at the units of a layer with sub-pools."""
+    """Arriving spikes of a layer with sub-pools."""
 
     axes = ("pool", "unit")
     pools = {"pool_e": Reduce("mean", "raw_e", over="unit", doc="excitation of the sub-pool")}
 
 
 class AxonPoolNeuron(AnyAxonNeuron):
-    """Unit of a layer with sub-pools: the stronger inhibition of both counts.
+    """Unit of a layer with sub-pools.
 
-    A sub-pool has the inhibition of a layer, with parameters of its own. Slow inhibition of the
+    The inhibition of a sub-pool has the equations of that of a layer, with the parameters
+    ``pool_gi`` and ``pool_fb``. A unit gets the stronger one of both. The slow inhibition of its
     dendrite is that of the sub-pool.
     """
 

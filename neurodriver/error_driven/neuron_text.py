@@ -1,6 +1,6 @@
-"""Parameters of `AxonNeuron` with their defaults, and its text.
+"""The parameters of `AxonNeuron` with their defaults, and the text of its step.
 
-Defaults are those of Axon 2 (`emer/axon` at 774c01e1).
+The defaults are those of Axon 2 (``emer/axon`` at commit 774c01e1).
 """
 
 from __future__ import annotations
@@ -8,10 +8,10 @@ from __future__ import annotations
 from neurodriver.model.component import Parameter
 
 BINS = 20
-"""Bins of CaSyn that a unit keeps."""
+"""Number of bins that a unit stores. A bin is the mean of CaSyn over ``BIN`` cycles."""
 
 BIN = 10
-"""Cycles of a bin."""
+"""Length of a bin in cycles of 1 ms."""
 
 
 def _tau(default: float, doc: str) -> Parameter:
@@ -28,22 +28,22 @@ def _share(default: float, doc: str) -> Parameter:
 
 PARAMETERS = {
     "gi": _g(1.0, "strength of pooled inhibition"),
-    "fb": _g(1.0, "feedback of spikes in fast inhibition"),
-    "fs_threshold": _g(0.1, "fast inhibition that has no effect"),
+    "fb": _g(1.0, "strength of feedback by spikes in fast inhibition"),
+    "fs_threshold": _g(0.1, "threshold of fast inhibition"),
     "tau_fs": _tau(6.0, "decay of fast inhibition"),
     "tau_ss": _tau(50.0, "slow inhibition"),
-    "tau_ssf": _tau(20.0, "decay of facilitation"),
+    "tau_ssf": _tau(20.0, "decay of the facilitation of slow inhibition"),
     "ss": _g(30.0, "strength of slow inhibition"),
-    "clamped_least": _g(0.05, "mean external input that replaces fast inhibition"),
-    "clamps": _share(0.0, "1 where external input replaces fast inhibition"),
-    "gi_mult": _g(1.0, "factor of pooled inhibition"),
-    "gi_base": _g(0.0, "first inhibitory conductance of paths"),
-    "dendrite_ss": _g(2.0, "slow inhibition of the dendrite"),
+    "clamped_least": _g(0.05, "mean external input above which it replaces fast inhibition"),
+    "clamps": _share(0.0, "1 if external input replaces fast inhibition"),
+    "gi_mult": _g(1.0, "second factor of pooled inhibition, changed between trials"),
+    "gi_base": _g(0.0, "inhibitory conductance of paths at the start"),
+    "dendrite_ss": _g(2.0, "strength of slow inhibition of the dendrite"),
     "clamp": _g(1.5, "strength of external input"),
     "decay_act": _share(0.2, "decay of activity between trials"),
     "decay_glong": _share(0.6, "decay of slow conductances between trials"),
     "decay_ahp": _share(0.0, "decay of potassium conductances between trials"),
-    "clears": _share(0.0, "1 where synaptic conductances begin anew in each trial"),
+    "clears": _share(0.0, "1 if a trial begins without the synaptic conductances of the last"),
     "tau_e": _tau(5.0, "AMPA"),
     "tau_i": _tau(7.0, "GABA-A"),
     "nmda": _g(0.006, "NMDA conductance"),
@@ -51,29 +51,29 @@ PARAMETERS = {
     "mg": Parameter("mM", default=1.4, at_least=0.0, doc="magnesium of NMDA"),
     "learn_nmda": _g(0.006, "NMDA conductance that learning sees"),
     "learn_mg": Parameter("mM", default=1.4, at_least=0.0, doc="magnesium that learning sees"),
-    "vgcc": _g(0.02, "calcium channels"),
-    "vgcc_spike": _g(35.0, "calcium of a spike"),
+    "vgcc": _g(0.02, "conductance of voltage-gated calcium channels"),
+    "vgcc_spike": _g(35.0, "calcium that a spike adds"),
     "tau_vgcc": _tau(10.0, "decay of the calcium of spikes"),
-    "ak": _g(0.1, "A-type potassium"),
-    "mahp": _g(0.05, "medium potassium"),
-    "kna": _g(0.1, "limit of either sodium-gated conductance"),
-    "sahp": _g(0.05, "slow potassium"),
-    "sahp_half": _g(0.8, "half activation of slow potassium"),
-    "sahp_slope": Parameter("1", default=0.02, above=0.0, doc="slope of slow potassium"),
-    "tau_sahp": Parameter("1", default=5.0, above=0.0, doc="slow potassium, in trials"),
+    "ak": _g(0.1, "conductance of A-type potassium channels"),
+    "mahp": _g(0.05, "conductance of medium afterhyperpolarisation"),
+    "kna": _g(0.1, "largest value of each sodium-gated potassium conductance"),
+    "sahp": _g(0.05, "conductance of slow afterhyperpolarisation"),
+    "sahp_half": _g(0.8, "calcium at half activation of slow afterhyperpolarisation"),
+    "sahp_slope": Parameter("1", default=0.02, above=0.0, doc="slope of this activation"),
+    "tau_sahp": Parameter("1", default=5.0, above=0.0, doc="average of its calcium, in trials"),
     "gabab": _g(0.015, "GABA-B"),
     "gabab_base": _g(0.2, "GABA-B without activity"),
     "capacitance": Parameter("pF", default=281.0, above=0.0, doc="of the soma"),
     "dendrite_capacitance": Parameter("pF", default=500.0, above=0.0, doc="of the dendrite"),
     "g_unit": Parameter("nS", default=100.0, above=0.0, doc="unit of conductances"),
     "g_leak": Parameter("nS", default=20.0, at_least=0.0, doc="leak"),
-    "g_refractory": Parameter("nS", default=80.0, at_least=0.0, doc="leak of the dendrite then"),
+    "g_refractory": Parameter("nS", default=80.0, at_least=0.0, doc="leak of refractory dendrites"),
     "e_leak": Parameter("mV", default=-70.0, doc="reversal of the leak, and reset"),
     "e_inh": Parameter("mV", default=-90.0, doc="reversal of inhibition and potassium"),
-    "exp_slope": Parameter("mV", default=2.0, above=0.0, doc="slope of the upstroke"),
-    "exp_at": Parameter("mV", default=-50.0, doc="begin of the upstroke"),
-    "exp_dend": _share(0.2, "share of the upstroke in the dendrite"),
-    "threshold": Parameter("mV", default=-10.0, doc="potential of a spike"),
+    "exp_slope": Parameter("mV", default=2.0, above=0.0, doc="slope of the exponential current"),
+    "exp_at": Parameter("mV", default=-50.0, doc="threshold of the exponential current"),
+    "exp_dend": _share(0.2, "share of the exponential current in the dendrite"),
+    "threshold": Parameter("mV", default=-10.0, doc="potential at which a spike is fired"),
     "refractory": Parameter("ms", default=3.0, at_least=0.0, doc="refractory period"),
     "tau_reset": _tau(1.6667, "return to rest after a spike"),
     "max_hz": Parameter("Hz", default=180.0, above=0.0, doc="rate at which Act is 1"),
@@ -93,7 +93,7 @@ POOL_PARAMETERS = {
     "pool_gi": _g(1.0, "strength of the inhibition of sub-pools"),
     "pool_fb": _g(1.0, "feedback of spikes in the fast inhibition of sub-pools"),
 }
-"""Parameters of a unit in a sub-pool that inhibits itself."""
+"""Parameters of a unit in a sub-pool that has inhibition of its own."""
 
 _RATES = {
     "fs": "tau_fs", "ss": "tau_ss", "ssf": "tau_ssf", "e": "tau_e", "i": "tau_i",
@@ -118,7 +118,7 @@ CONSTANTS = {
     "mahp_q": "pow(2.3, 1.4)",
     "gabab_peak": "pow(50 / 45, 9)",
 }
-"""Numbers that follow from the parameters: rates instead of time constants."""
+"""Numbers that are computed from the parameters once, such as rates from time constants."""
 
 FUNCTIONS = """
     real sigmoid(real x) { return 1 / (1 + exp(-x)); }
@@ -188,7 +188,7 @@ POOLS = """
     SSGi = pool_gi * ss * SubSSi;
     PoolGi = fmax(PoolGi, pool_gi * quick + SSGi);
 """
-"""Inhibition of a sub-pool: the same again, beside that of the layer."""
+"""Inhibition of a sub-pool, with the equations of ``_INHIBITION``; the stronger one is used."""
 
 _CONDUCTANCES = """
     const real raw_e = arrivals.raw_e[$unit], raw_i = arrivals.raw_i[$unit];
@@ -226,7 +226,7 @@ VGCC = """
     VgccM += per_vgcc_m * (m1 - VgccM);
     VgccH += per_vgcc_h * (h1 - VgccH);
 """
-"""Voltage-gated calcium channels, which a layer may leave out."""
+"""Voltage-gated calcium channels, a part of the text that a model can leave out."""
 
 _POTENTIALS = """
     const bool quiet = ISI >= 0 && ISI < refractory;
@@ -263,7 +263,7 @@ _SHIFTED = " ".join(
     f"bins[{i}] = (1 - full) * bins[{i}] + full * {later};"
     for i, later in enumerate([*(f"bins[{i}]" for i in range(1, BINS)), "per_bin * BinSum"])
 )
-"""At the end of a bin all bins move by one place."""
+"""At the end of a bin, each bin takes the value of the next one, and the last one the new mean."""
 
 _CALCIUM = f"""
     const real ca = spike_ca * Spike;
@@ -295,7 +295,7 @@ _END = """
 """
 
 UPDATE = "".join((_BEGIN, _INHIBITION, _CONDUCTANCES, _POTENTIALS, _SPIKE, _CALCIUM, _END))
-"""The text of a step, in the order of the docstring of `AxonNeuron`."""
+"""The text of a step, in the order of the docstring of `AnyAxonNeuron`."""
 
 NUMBERS = {
     "BIN": BIN,
@@ -306,4 +306,4 @@ NUMBERS = {
     "per_vgcc_m": 1 / 3.6,
     "per_vgcc_h": 1 / 29,
 }
-"""Numbers of the text."""
+"""Constants of the text; ``per_x`` is 1 / x."""

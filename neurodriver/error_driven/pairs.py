@@ -1,7 +1,7 @@
-"""Who is connected with whom in a path, and sums over the synapses of a receiver.
+"""Which units a path connects, and sums over the synapses of each receiver.
 
-Numbers of the synapses of a path are columns, by receiver, then by sender. Sums are in the order
-of the columns, so they have the same bits with any number of threads.
+An array with a value for each synapse of a path is a *column*. Its order is by receiver, then by
+sender. Sums are taken in this order, so they have the same bits with any number of threads.
 """
 
 from __future__ import annotations
@@ -29,11 +29,12 @@ class SynapsePairs:
     Attributes
     ----------
     pre, post : (synapses,) int64
-        Sender and receiver of each synapse, by receiver, then by sender.
+        Numbers of the sender and the receiver of each synapse, in the order of columns.
     first : (receivers + 1,) int64
-        Where the synapses of a receiver begin.
+        Where the synapses of each receiver begin in a column.
     by_sender : (synapses,) int64
-        The synapses by sender, then by receiver, as connections of a circuit are ordered.
+        Numbers of the synapses, ordered by sender, then by receiver, as the connections of a
+        circuit are.
     """
 
     def __init__(self, connected: NDArray[np.bool_]) -> None:
@@ -56,7 +57,7 @@ class SynapsePairs:
         return bool(len(self) == self.senders * self.receivers)
 
     def of(self, receivers: NDArray[np.bool_]) -> SomeSynapses:
-        """Return the synapses of some receivers."""
+        """Return the synapses of those receivers for which a mask (receivers,) is true."""
         rows = np.flatnonzero(receivers)
         if self.full:
             shape = self.receivers, self.senders
@@ -69,7 +70,10 @@ class SynapsePairs:
         return np.bincount(self.post, values, self.receivers).astype(np.float64)
 
     def means(self, values: Reals, which: NDArray[np.bool_] | None = None) -> Reals:
-        """Return the mean over the synapses of each receiver, or some of them; 0 without any."""
+        """Return the mean over the synapses of each receiver, (receivers,); 0 if it has none.
+
+        With a mask ``which`` (synapses,), only the synapses for which it is true count.
+        """
         chosen = np.ones(len(self), bool) if which is None else which
         count = np.bincount(self.post, chosen, self.receivers)
         return self.sums(np.where(chosen, values, 0)) / np.maximum(count, 1)
@@ -77,16 +81,19 @@ class SynapsePairs:
 
 @dataclass(frozen=True)
 class SomeSynapses:
-    """Synapses of some receivers: a row for each of these in a full path, else a list.
+    """The synapses of some receivers.
+
+    If a path connects all units with all, a column is a matrix (receivers, senders), and these
+    synapses are some of its rows. Otherwise they are listed by their numbers.
 
     Attributes
     ----------
     shape : tuple of int
-        Of a column, as it is indexed here.
+        Shape of a column: (receivers, senders) or (synapses,).
     which : (n,) int64
-        Rows, or numbers, of the synapses.
+        Rows of the matrix, or numbers of the synapses.
     pre, post : index
-        Their senders and receivers among the units of the layers.
+        Indices of their senders and receivers in arrays of units.
     """
 
     shape: tuple[int, ...]
@@ -95,20 +102,23 @@ class SomeSynapses:
     post: Any
 
     def of(self, column: NDArray[Any]) -> NDArray[Any]:
-        """Return a copy of their part of a column."""
+        """Return the values of these synapses, a copy."""
         out: NDArray[Any] = column.reshape(self.shape)[self.which]
         return out
 
     def put(self, column: NDArray[Any], values: NDArray[Any]) -> None:
-        """Set their part of a column."""
+        """Set the values of these synapses."""
         column.reshape(self.shape)[self.which] = values
 
     def add(self, column: NDArray[Any], values: NDArray[Any]) -> None:
-        """Add to their part of a column."""
+        """Add to the values of these synapses."""
         column.reshape(self.shape)[self.which] += values
 
     def products(self, senders: Reals, receivers: Reals) -> Reals:
-        """Return the sum of products of bins, (bins, units) each, one bin after the other."""
+        """Return the sum over bins of sender's times receiver's value, for each of these synapses.
+
+        The arguments are (bins, units). Bins are added one after the other.
+        """
         if len(self.shape) == 2:
             pattern, given = "bq,br->rq", (senders, receivers[:, self.which])
         else:

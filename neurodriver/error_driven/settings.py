@@ -12,11 +12,11 @@ from .neuron_text import PARAMETERS, POOL_PARAMETERS
 LAYER: dict[str, float | bool] = {
     "nominal": 0.1,  # share of units that is expected to be active
     "rate_factor": True,  # receivers whose activity is saturated or unchanged learn less
-    "pool_inhibits": False,  # whether sub-pools inhibit themselves beside the layer
-    "trg_rate": 0.02,  # change of the target average by CaP - CaD
-    "trg_sub_mean": 1.0,  # share of the mean change that is taken off
-    "gi_adapts": False,  # gi_mult follows the mean activity, slowly
-    "tau_average": 20.0,  # trials of the long averages of activity
+    "pool_inhibits": False,  # whether sub-pools have inhibition of their own, beside the layer's
+    "trg_rate": 0.02,  # change of a unit's target average in a trial, per CaP - CaD
+    "trg_sub_mean": 1.0,  # share of the layer's mean change that is subtracted from each change
+    "gi_adapts": False,  # whether gi_mult changes slowly with the mean activity
+    "tau_average": 20.0,  # time constant of the long-term averages of activity, in trials
 }
 """Parameters of a layer beside those of its neurons."""
 
@@ -24,24 +24,24 @@ OF_UNITS = {**PARAMETERS, **POOL_PARAMETERS}
 """Parameters of the neurons of a layer."""
 
 PATH: dict[str, float | bool] = {
-    "rel": 1.0,  # strength among the paths into a layer
-    "abs": 1.0,  # strength
-    "delay": 2.0,  # cycles that a spike takes, beside the one that it is felt in
-    "learn": True,
-    "hebb": False,  # changes follow from the activity of both ends, not from errors
+    "rel": 1.0,  # strength relative to the other paths into the layer, whose sum is scaled to 1
+    "abs": 1.0,  # factor of all weights
+    "delay": 2.0,  # a spike arrives delay + 1 cycles after it was fired
+    "learn": True,  # whether weights change
+    "hebb": False,  # whether the rule is Hebbian, instead of driven by errors
     "lrate": 0.04,  # learning rate
-    "mean": 0.5,  # of first weights
-    "var": 0.25,  # half the range of first weights
-    "spct": 0.5,  # share of the variance that is structural
-    "sym": True,  # the way back begins with mirrored weights
-    "synapse_threshold": 0.0,  # least product of traces that counts
-    "tau_trace": 1.0,  # trials of the trace of products
-    "cap_scale": 1.0,  # weight of potentiation into target layers
-    "sub_mean": 0.0,  # share of a receiver's mean change that is taken off
-    "swt_adapts": True,
-    "swt_rate": 0.1,
-    "swt_least": 0.2,
-    "swt_most": 0.8,
+    "mean": 0.5,  # mean of the initial weights
+    "var": 0.25,  # initial weights are drawn from mean - var to mean + var
+    "spct": 0.5,  # share of this variation that the structural weights have
+    "sym": True,  # whether the path back begins with the same weights
+    "synapse_threshold": 0.0,  # a synapse learns where its product of traces is larger
+    "tau_trace": 1.0,  # time constant of the average of these products, in trials; 1: no average
+    "cap_scale": 1.0,  # factor of potentiation, in paths into target layers
+    "sub_mean": 0.0,  # share of a receiver's mean change that is subtracted from each change
+    "swt_adapts": True,  # whether structural weights change
+    "swt_rate": 0.1,  # learning rate of structural weights
+    "swt_least": 0.2,  # smallest structural weight
+    "swt_most": 0.8,  # largest structural weight
 }
 """Parameters of a path."""
 
@@ -55,7 +55,7 @@ KINDS: dict[str, dict[str, float | bool]] = {
     "lateral": {},
     "inhib": {"swt_adapts": False},
 }
-"""Kind of layers and paths -> what differs from the defaults."""
+"""Kind of layer or path -> parameters whose defaults differ from those above."""
 
 LAYER_KINDS = ("input", "super", "target", "compare")
 PATH_KINDS = ("forward", "back", "lateral", "inhib")
@@ -81,7 +81,7 @@ def value_of(what: str, name: str, given: Any, where: str) -> float | bool:
     Raises
     ------
     CircuitError
-        For what is no finite number, or out of the range of the parameter.
+        If the value is not a finite number, or is out of the range of the parameter.
     """
     default = (LAYER if what == "layer" else PATH).get(name)
     try:
@@ -101,7 +101,10 @@ def value_of(what: str, name: str, given: Any, where: str) -> float | bool:
 
 
 class Rules:
-    """What ``set`` has said, by selector: the more specific wins, among equals the later."""
+    """The values that `Network.set` was given, by selector.
+
+    The more specific selector counts, and of equal ones the last.
+    """
 
     def __init__(self) -> None:
         self._given: dict[str, dict[str, float | bool]] = {}

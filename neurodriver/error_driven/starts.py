@@ -1,4 +1,4 @@
-"""First weights of paths, and first target averages of layers."""
+"""Initial weights of paths, and initial target averages of layers."""
 
 from __future__ import annotations
 
@@ -14,21 +14,23 @@ from .pairs import SynapsePairs
 Reals = NDArray[np.float64]
 
 _WEIGHTS, _AVERAGES = 1, 2
-"""Streams of random numbers."""
+"""Numbers of the streams of random numbers."""
 
 
 @dataclass
 class Weights:
-    """Numbers of the synapses of a path, (synapses,) each, by receiver, then by sender.
+    """The weights of a path: columns (synapses,), ordered by receiver, then by sender.
+
+    ``weight = structural * contrast(linear)``, see `contrast`.
 
     Attributes
     ----------
     weight : float64
-        What spikes carry, but for the scale of the path.
+        Wt: effect of a spike, before it is multiplied by the scale of the path.
     linear : float64
-        What learns, from 0 to 1.
+        LWt: linear weight, which learns, from 0 to 1.
     structural : float64
-        What changes slowly.
+        SWt: structural weight, which changes slowly.
     """
 
     weight: Reals
@@ -36,17 +38,17 @@ class Weights:
     structural: Reals
 
     def renew(self) -> None:
-        """Compute the weight from the two others."""
+        """Compute ``weight`` from the two others."""
         self.weight = self.structural * contrast(self.linear)
 
     def take(self, weight: Reals) -> None:
-        """Set the weight, and the linear weight so that it fits."""
+        """Set ``weight``, and compute ``linear`` from it."""
         self.weight = weight
         self.linear = linear_of(weight, self.structural)
 
 
 def first_weights(network: Network) -> dict[str, Weights]:
-    """Return the first weights of all paths of a network, by name."""
+    """Return the initial weights of all paths of a network: name -> weights."""
     out = {path.name: _first(network, path) for path in network.paths.values()}
     for path in network.paths.values():
         back = _way_back(network, path)
@@ -59,7 +61,7 @@ def first_weights(network: Network) -> dict[str, Weights]:
 
 
 def generator(network: Network, stream: int, number: int) -> np.random.Generator:
-    """Return the random numbers of a layer or a path, which follow from the seed alone."""
+    """Return the generator of random numbers for one layer or path, by its number."""
     seed = np.random.SeedSequence(network.seed, spawn_key=(stream, number))
     return np.random.Generator(np.random.Philox(seed))
 
@@ -84,10 +86,10 @@ def _first(network: Network, path: NetworkPath) -> Weights:
 def _centred(
     pairs: SynapsePairs, structural: Reals, mean: float, limits: tuple[float, float]
 ) -> Reals:
-    """Return structural weights whose mean is that of the path, for each receiver.
+    """Shift the structural weights of each receiver, so that their mean is that of the path.
 
-    The shift of a receiver is computed without the weights that are at the bound to which it moves
-    them, unless all of them are.
+    Weights that are already at a limit cannot move further. So they do not count in the mean from
+    which the shift is computed, unless all weights of the receiver are at that limit.
     """
     low, high = limits
     up = (mean - pairs.means(structural))[pairs.post] > 0
@@ -98,7 +100,7 @@ def _centred(
 
 
 def _way_back(network: Network, path: NetworkPath) -> NetworkPath | None:
-    """Return the path that takes the mirrored weights of a path: from a higher to a lower layer."""
+    """Return the path from the receiver back to the sender if it gets the same weights."""
     if not network.parameters(path)["sym"] or path.sender.number > path.receiver.number:
         return None
     if path.kind == "inhib":
@@ -113,9 +115,10 @@ def _way_back(network: Network, path: NetworkPath) -> NetworkPath | None:
 
 
 def first_averages(network: Network, layer: NetworkLayer) -> Reals:
-    """Return the first target averages of the units of a layer: 0.5 to 2, in random order.
+    """Return the initial target averages of the units of a layer, (units,).
 
-    Where sub-pools inhibit themselves, each has all of these values.
+    They are equally spaced from 0.5 to 2, in random order. If sub-pools have inhibition of their
+    own, this holds within each sub-pool.
     """
     pools = layer.pools if network.parameters(layer)["pool_inhibits"] else 1
     n, draw = layer.count // pools, generator(network, _AVERAGES, layer.number)
