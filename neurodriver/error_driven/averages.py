@@ -1,4 +1,4 @@
-"""Long averages of the activity of a layer, and the averages that its units aim at."""
+"""Long-term averages of the activity of units, and the target averages that units approach."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from .whole import Counts, real, whole
 Reals = NDArray[np.float64]
 
 LEAST = 1e-4
-"""A mean activity that is lower counts as none."""
+"""A mean activity below this value counts as no activity."""
 
 TOO_LOW, MOST_STEP = 0.8, 0.01
-"""Share of nominal activity that may be missing, and how far inhibition changes at once."""
+"""Inhibition falls if activity is below nominal by more than this share; largest change of it."""
 
 
 class Averages:
@@ -25,23 +25,24 @@ class Averages:
     Parameters
     ----------
     target : (units,) float64
-        First target averages.
+        Initial target averages.
     own : mapping of str to float
         Parameters of the layer.
     layer : NetworkLayer
-        Target averages change in super layers alone.
+        Target averages change in super layers only.
     changes : (2 units + 1,) int64
-        Sums over items, in units of `whole`: of changes of the target averages, of changes of the
-        average activity, and of the mean activity. Who sums them over ranks sets them to 0, too.
+        Sums over items, in multiples of `whole.UNIT`: of the changes of the target averages, of the
+        changes of the average activities, and of the layer's mean activity. The caller sums them
+        over ranks, and sets them to 0 after `apply`.
 
     Attributes
     ----------
     target : (units,) float64
-        TrgAvg: average activity that a unit aims at, relative to that of its layer.
+        TrgAvg: average activity that a unit approaches, relative to that of its layer.
     activity : (units,) float64
-        ActAvg: long average of ActM.
+        ActAvg: long-term average of ActM.
     mean : float
-        ActMAvg: long average of the layer's mean activity.
+        ActMAvg: long-term average of the layer's mean activity.
     gi_mult : float
         GiMult: factor of the inhibition of the layer.
     """
@@ -62,7 +63,7 @@ class Averages:
         return self._layer.kind == "super"
 
     def note(self, states: Mapping[str, Reals]) -> None:
-        """Take up the states of an item at the end of a trial."""
+        """Add the changes that follow from the states of one item at the end of a trial."""
         tau = float(self._own["tau_average"])
         self._of_activity += whole((states["ActM"] - self.activity) / tau)
         self._of_mean += whole(states["ActBeforeM"].mean())
@@ -71,7 +72,7 @@ class Averages:
             self._of_target += whole(rate * (states["CaP"] - states["CaD"]))
 
     def apply(self, items: int) -> None:
-        """Change the averages by what was noted of so many items."""
+        """Apply the changes that `note` has added for a number of items."""
         self.activity = self.activity + real(self._of_activity)
         mean = float(real(self._of_mean)[0]) / items
         if mean >= LEAST:
@@ -83,9 +84,10 @@ class Averages:
             self.target = np.clip(self.target + change, 0.5, 2)
 
     def adapt_inhibition(self) -> bool:
-        """Strengthen or weaken inhibition where activity is off its nominal value, if asked for.
+        """Change the factor of inhibition if ``gi_adapts``; return whether it has changed.
 
-        Activity may be below its nominal value by 80 %. Return whether the factor has changed.
+        It grows if the mean activity is above ``nominal``. It falls if the mean activity is less
+        than 20 % of ``nominal``. In between it stays.
         """
         nominal = float(self._own["nominal"])
         if not self._own["gi_adapts"] or self._layer.kind == "input" or nominal <= 0:
@@ -98,9 +100,9 @@ class Averages:
 
     @property
     def difference(self) -> Reals | None:
-        """AvgDif: relative average activity minus the target, 0 where there is no activity.
+        """AvgDif: relative average activity minus target average, (units,).
 
-        None in layers whose target averages do not change.
+        It is 0 where there is no activity, and None in layers whose target averages do not change.
         """
         if not self.hidden:
             return None

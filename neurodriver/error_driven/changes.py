@@ -1,4 +1,4 @@
-"""How weights change at the end of a trial: from the bins and traces of both layers of a path."""
+"""Changes of the weights of a path at the end of a trial, from bins and traces of its layers."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ Bools = NDArray[np.bool_]
 States = Mapping[str, Reals]
 
 WINDOW = 16
-"""Bins of the product of traces in cortex: 160 ms."""
+"""Number of bins over which the product of activities is summed in hidden layers: 160 ms."""
 
 PRODUCT = 8 / 16
-"""Factor of the sum of products of bins."""
+"""Factor of the sum over the bins of this product."""
 
 LEAST_CAD = 0.1
-"""A receiver whose CaD is lower changes no weight in cortex."""
+"""In hidden layers the weights into a unit change only if its CaD is above this value."""
 
 
 def phase_weights(bins: int, plus: int) -> tuple[Reals, Reals]:
@@ -33,9 +33,9 @@ def phase_weights(bins: int, plus: int) -> tuple[Reals, Reals]:
     Parameters
     ----------
     bins : int
-        Of a trial.
+        Number of bins of a trial.
     plus : int
-        Those of the plus phase.
+        Number of bins of the plus phase, which are the last ones.
     """
     p, d = np.zeros(bins), np.zeros(bins)
     first, u = bins - plus, plus
@@ -51,7 +51,9 @@ def phase_weights(bins: int, plus: int) -> tuple[Reals, Reals]:
 
 
 def rate_factors(states: States, on: bool) -> Reals:
-    """Return the factor of the changes of each receiver: small where it is saturated or settled.
+    """Return the learning rate factor of each receiver, (receivers,).
+
+    It is small if CaD is near 0 or near the greatest CaD of the layer, or if CaP and CaD are alike.
 
     ``sig = max(4 y (1 - y), 0.05)`` with y = CaD over the greatest CaD of the layer, times
     ``|CaP - CaD| / max(CaP, CaD)``.
@@ -70,7 +72,7 @@ def rate_factors(states: States, on: bool) -> Reals:
 
 
 class Learning:
-    """What a path keeps between trials, and how it changes.
+    """The weights of a path, and the rules by which they change.
 
     Parameters
     ----------
@@ -81,12 +83,12 @@ class Learning:
     by_target : bool
         Whether the receiving layer has targets.
     bins : (int, int)
-        Bins of a trial, and those of the plus phase.
+        Number of bins of a trial, and of the plus phase.
     items : int
-        Items that are shown side by side.
+        Number of items that are shown at the same time.
     changes : (synapses,) int64
-        DWt: the sum of the changes of all items since weights were changed last, in units of
-        `whole`. Who sums them over ranks sets them to 0, too.
+        DWt: changes that `learn` adds up and `apply` applies, in multiples of `whole.UNIT`. The
+        caller sums them over ranks, and sets them to 0 after `apply`.
     """
 
     def __init__(
@@ -102,21 +104,22 @@ class Learning:
         self.pairs, self.weights, self.own, self.by_target = pairs, weights, own, by_target
         self.bins, self.changes = bins[0], changes
         self.slow = np.zeros(len(pairs))
-        """DSWt, since structural weights were changed last."""
+        """DSWt: sum of the changes since the structural weights were changed last, (synapses,)."""
         self.traces = np.zeros((items, len(pairs) if own["tau_trace"] != 1 else 0))
         p, d = phase_weights(*bins)
         self._phases = float(own["cap_scale"]) * p - d
 
     def learn(self, item: int, sender: States, receiver: States, rate: Reals) -> None:
-        """Add the changes that follow from a trial of an item.
+        """Compute the changes of weights after a trial of one item, and add them to ``changes``.
 
         Parameters
         ----------
         item : int
+            Number of the item.
         sender, receiver : mapping of str to array
             States of both layers at the end of the trial.
         rate : (receivers,) float64
-            Factors of the receivers.
+            Learning rate factors, see `rate_factors`.
         """
         active = receiver["CaD"] > LEAST_CAD
         if self.by_target or self.own["hebb"]:
@@ -165,7 +168,7 @@ class Learning:
         return out
 
     def apply(self) -> bool:
-        """Change the linear weights by what was added; return whether anything has changed."""
+        """Apply the changes to the linear weights; return whether any weight has changed."""
         which = np.flatnonzero(self.changes)
         if not len(which):
             return False
@@ -179,20 +182,20 @@ class Learning:
         return True
 
     def _mean_change(self) -> Reals:
-        """Return the mean of the changes of each receiver that are not 0, if it has several."""
+        """Return the mean of each receiver's nonzero changes; 0 if it has fewer than two."""
         moved = self.changes != 0
         several = self.pairs.sums(moved.astype(float)) > 1
         out: Reals = np.where(several, self.pairs.means(real(self.changes), moved), 0.0)
         return out
 
     def adapt_structure(self, difference: Reals | None) -> None:
-        """Change the structural weights, and the linear ones towards the target averages.
+        """Change the structural weights, and move the receivers towards their target averages.
 
         Parameters
         ----------
         difference : (receivers,) float64 or None
-            Average activity of the receivers over that of their layer, minus their target
-            averages. None where it has no effect.
+            Average activity of each receiver, divided by that of its layer, minus its target
+            average. Weights into units that are too active become smaller. None: no such change.
         """
         w, own, pairs = self.weights, self.own, self.pairs
         if own["swt_adapts"] and not self.by_target:

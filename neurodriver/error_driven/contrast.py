@@ -1,4 +1,4 @@
-"""The weight that spikes carry, from the linear weight that learns and the structural weight."""
+"""The sigmoidal function between linear weights, which learn, and the weights of synapses."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ GAIN = 6
 
 
 def contrast(linear: Reals) -> Reals:
-    """Return the factor of linear weights, from 0 at 0 to 2 at 1: ``2 / (1 + ((1-l)/l)^6)``."""
+    """Return ``2 / (1 + ((1 - l) / l)^6)`` of linear weights l: 0 at 0, 1 at 0.5, 2 at 1.
+
+    The weight of a synapse is this factor times its structural weight.
+    """
     up, down = linear * linear, (1 - linear) * (1 - linear)
     up, down = up * up * up, down * down * down
     out: Reals = 2 * up / (up + down)
@@ -20,7 +23,7 @@ def contrast(linear: Reals) -> Reals:
 
 
 def linear_of(weight: Reals, structural: Reals) -> Reals:
-    """Return the linear weights of which `contrast` times the structural weight is the weight."""
+    """Return the linear weights for which ``structural * contrast(linear)`` is the weight."""
     h = np.clip(weight / structural / 2, 0, 1)
     with np.errstate(divide="ignore"):
         out: Reals = 1 / (1 + ((1 - h) / h) ** (1 / GAIN))

@@ -1,4 +1,4 @@
-"""``Learner``: changes weights and averages at the end of trials, from the states of all items."""
+"""``Learner``: changes weights and averages after a trial, from the states of all items."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Reals = NDArray[np.float64]
 ItemStates = Mapping[str, Mapping[str, Reals]]
-"""Layer -> name of a state -> (units,), of one item."""
+"""States of one item: layer -> name of a state -> (units,)."""
 
 Row = dict[str, float]
 
@@ -31,25 +31,25 @@ class Learner:
     ----------
     network : Network
     weights : mapping of str to Weights
-        Of each path.
+        Name of a path -> its weights.
     items : int
-        Shown side by side in this process.
+        Number of items that this process shows at the same time.
     communicator : mpi4py communicator, optional
-        Of the ranks that train together, each with items of its own.
+        The ranks that train together, each with its own items.
     slow_interval : int
-        Trials from one change of structural weights to the next, those of all items counted.
+        Trials from one change of structural weights to the next. Each item counts as a trial.
     inhibition_interval : int
-        The same for the strength of inhibition.
+        Trials from one change of the strength of inhibition to the next.
 
     Attributes
     ----------
     items : int
-        Of all ranks.
+        Number of items of all ranks together.
     rank : int
     paths : dict of str to Learning
     averages : dict of str to Averages
     trials : int
-        Trials in which weights were changed, those of all items of all ranks counted.
+        Number of trials in which weights were changed. Each item of each rank counts.
     """
 
     def __init__(
@@ -91,12 +91,17 @@ class Learner:
         self.trials = 0
 
     def learn(self, items: Sequence[ItemStates]) -> tuple[list[str], list[str]]:
-        """Change weights and averages by what the items of a trial have left.
+        """Change weights and averages after a trial.
+
+        Parameters
+        ----------
+        items : sequence of ItemStates
+            States of each item at the end of the trial.
 
         Returns
         -------
         paths, layers : list of str
-            Those whose weights, and whose strength of inhibition have changed.
+            Paths whose weights have changed, and layers whose strength of inhibition has.
         """
         for number, states in enumerate(items):
             self._note(number, states)
@@ -114,13 +119,13 @@ class Learner:
         return paths, layers
 
     def of_all_ranks(self, rows: list[Row]) -> list[Row]:
-        """Return rows of all ranks, in their order."""
+        """Return the rows of all ranks, in the order of the ranks."""
         if self.communicator is None:
             return rows
         return [row for some in self.communicator.allgather(rows) for row in some]
 
     def _note(self, number: int, states: ItemStates) -> None:
-        """Add what follows from one item."""
+        """Add the changes that follow from one item."""
         for name, averages in self.averages.items():
             averages.note(states[name])
         rates = {

@@ -22,7 +22,7 @@ class PathPattern(ABC):
 
     @abstractmethod
     def connected(self, senders: Shape, receivers: Shape) -> Bools:
-        """Return which units are connected, (senders, receivers).
+        """Return an array of bool (senders, receivers) that is true where units are connected.
 
         Parameters
         ----------
@@ -50,18 +50,20 @@ class PoolOneToOne(PathPattern):
 
 @dataclass(frozen=True)
 class PoolTile(PathPattern):
-    """Each receiving sub-pool sees a rectangle of sending ones; the next one sees one further on.
+    """Each receiving sub-pool is connected with a rectangle of sending sub-pools.
+
+    The rectangle of the next receiving sub-pool begins ``skip`` sub-pools further on.
 
     Parameters
     ----------
     size : (int, int)
-        Rows and columns of sending sub-pools that a receiving one sees.
+        Rows and columns of the rectangle, in sub-pools.
     skip : (int, int)
-        How much further the rectangle of the next receiving sub-pool begins.
+        Distance between the rectangles of neighbouring receiving sub-pools, in sub-pools.
     start : (int, int)
-        Where the first rectangle begins.
+        Row and column of the first sub-pool of the first rectangle; may be negative.
     wrap : bool
-        Whether a rectangle that goes over an edge goes on at the other one.
+        Whether a rectangle that crosses an edge continues at the opposite edge. If not, it is cut.
     """
 
     size: Pair = (4, 4)
@@ -89,12 +91,12 @@ class PoolTile(PathPattern):
 
 @dataclass(frozen=True)
 class UniformRandom(PathPattern):
-    """Each receiver is connected with as many senders, which are drawn.
+    """Each receiver is connected with the same number of senders, which are drawn at random.
 
     Parameters
     ----------
     share : float
-        Of the senders, above 0 and at most 1; the number is rounded.
+        Share of the senders, above 0 and at most 1. Their number is rounded.
     seed : int
     """
 
@@ -122,6 +124,6 @@ def _pools(senders: Shape, receivers: Shape) -> tuple[Shape, Shape]:
 
 
 def _of_units(pools: Bools, senders: Shape, receivers: Shape) -> Bools:
-    """Return which units are connected, where all of two sub-pools are."""
+    """Return which units are connected, from which sub-pools are, (senders, receivers)."""
     sizes = int(np.prod(senders[2:])), int(np.prod(receivers[2:]))
     return np.kron(pools, np.ones(sizes, bool))

@@ -1,11 +1,14 @@
-"""The scale of a path: so that layers with many and with few active senders count alike."""
+"""The scale of a path: one over the number of inputs that are expected to be active.
+
+So paths from large and small layers, and from dense and sparse activity, have equal effects.
+"""
 
 from __future__ import annotations
 
 import math
 
 MOST_EXTRA = 2
-"""Active senders of sparse paths beyond the mean, by chance."""
+"""Active inputs above the expected number, which chance may give a receiver of a sparse path."""
 
 
 def rounded(x: float) -> int:

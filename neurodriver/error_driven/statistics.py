@@ -1,4 +1,4 @@
-"""What a trial and an epoch say: errors, correlations, tables."""
+"""Statistics of trials and epochs: errors, correlations, tables."""
 
 from __future__ import annotations
 
@@ -17,11 +17,14 @@ if TYPE_CHECKING:
 Reals = NDArray[np.float64]
 
 ACTIVE = 0.5
-"""Activity and target of a unit that counts as active."""
+"""A unit whose activity, or target, is above this value counts as active."""
 
 
 def target_statistics(states: Mapping[str, Reals], target: Reals) -> dict[str, float]:
-    """Return errors of a layer with a target, and the correlation of both phases."""
+    """Return the errors of a layer with a target, and the correlation of both phases.
+
+    ``states`` and ``target`` are of one item, (units,) each.
+    """
     wrong = float(np.mean((states["ActM"] > ACTIVE) != (target > ACTIVE)))
     minus = states["ActM"] - states["ActBeforeM"].mean()
     plus = states["ActP"] - states["ActBeforeP"].mean()
@@ -31,7 +34,7 @@ def target_statistics(states: Mapping[str, Reals], target: Reals) -> dict[str, f
 
 
 def joined(layers: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """Return the statistics of a trial: means over the layers, and whether any has an error."""
+    """Return the statistics of a trial: means over the layers, and 1 if any has an error."""
     if not layers:
         return {}
     out = {name: float(np.mean([one[name] for one in layers])) for name in layers[0]}
@@ -76,7 +79,7 @@ class Log:
 
     @property
     def zero_epochs(self) -> int:
-        """Epochs without an error in a row, at the end."""
+        """Number of successive epochs without an error, up to the last epoch."""
         count = 0
         for row in reversed(self._rows["epoch"]):
             if row.get("error", 1.0) > 0:
@@ -86,7 +89,7 @@ class Log:
 
     @property
     def first_zero(self) -> int | None:
-        """First epoch without an error."""
+        """Number of the first epoch without an error, or None."""
         for number, row in enumerate(self._rows["epoch"]):
             if row.get("error", 1.0) == 0:
                 return number

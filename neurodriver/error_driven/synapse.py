@@ -1,4 +1,4 @@
-"""The synapses of a path: they send a scaled weight, and the weight changes between trials."""
+"""The rule of the synapses of a path: a spike adds the scaled weight to its target."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from neurodriver.model.plasticity import Plasticity
 from .neuron import SOURCE
 
 UNIT = 2.0**-24
-"""What a spike adds is cut to a whole multiple of this, toward zero. So sums are exact."""
+"""What a spike adds is rounded down to a multiple of this. So sums are exact."""
 
 
 class AxonSynapse(Plasticity):
     """Synapse that sends its weight times the scale of its path, in multiples of 2^-24.
 
-    The rule itself changes nothing: weights are set at the end of a trial.
+    The rule itself does not change the weight. `Trainer` sets weights at the end of a trial.
     """
 
     reference = SOURCE

@@ -1,4 +1,4 @@
-"""Environments: what a network is shown, trial by trial."""
+"""An environment, which yields what a network is shown in each trial, and a rule to stop."""
 
 from __future__ import annotations
 
@@ -17,16 +17,18 @@ Shown = dict[str, NDArray[np.float64]]
 
 
 class Table:
-    """Items in random order, again and again: each pass has an order of its own.
+    """An environment that shows items in random order, without end.
+
+    After all items were shown, a new order is drawn.
 
     Parameters
     ----------
     seed : int
-        Of the order.
+        Seed of the order.
     shuffled : bool
-        Whether the order is random. Without it items come as they are listed.
+        Whether the order is random. If not, the items are shown in the order of the arrays.
     **layers : (items, units) array
-        What each layer is shown. Further axes are those of a layer's shape.
+        Input or target of each layer. The units may have several axes, as the layer's shape.
     """
 
     def __init__(self, seed: int = 0, shuffled: bool = True, **layers: ArrayLike) -> None:
@@ -60,7 +62,7 @@ class Table:
 
 
 def stop_after_zero(epochs: int) -> Callable[[Log], bool]:
-    """Return a rule that ends a training after so many epochs in a row without an error."""
+    """Return a rule that ends a training after ``epochs`` successive epochs without an error."""
 
     def stop(log: Log) -> bool:
         return log.zero_epochs >= epochs

@@ -1,4 +1,4 @@
-"""``Trainer``: trains a network for epochs, keeps statistics, reads and sets its numbers."""
+"""``Trainer``: trains a network, stores statistics, and reads and sets states and weights."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .weights_file import read_columns, write_columns
 Reals = NDArray[np.float64]
 
 WEIGHTS = {"Wt": "weight", "LWt": "linear", "SWt": "structural"}
-"""Numbers of synapses, by the names that Axon has for them."""
+"""Name of a number of synapses in Axon -> name here."""
 
 CHANGES = ("DSWt", "Tr")
 
@@ -32,17 +32,18 @@ class Trainer(Trials):
     ----------
     network : Network
     items : int, optional
-        Items that are shown side by side. Each has activity of its own; all share the weights. What
-        is shown and what `get` returns then begin with an axis of items.
+        Number of items that are shown at the same time, each to a copy of the network with the same
+        weights. With ``items``, what is shown and what `get` returns have a first axis of items.
     communicator : mpi4py communicator, optional
-        Ranks that train together, such as ``MPI.COMM_WORLD``. Each shows its share of the items of
-        an environment. All have the same weights, with the bits of one process with all items.
+        Ranks that train together, such as ``MPI.COMM_WORLD``. Each shows its own ``items`` of the
+        environment. All ranks have the same weights, with the same bits as one process that shows
+        all items.
     slow_interval : int
-        Trials from one change of structural weights to the next. Each item counts.
+        Trials from one change of structural weights to the next. Each item counts as a trial.
     inhibition_interval : int
         Trials from one change of ``gi_mult`` to the next, in layers with ``gi_adapts``.
     **options
-        Of `LPU`, such as ``backend`` and ``threads``.
+        Arguments of `LPU`, such as ``threads``.
 
     Examples
     --------
@@ -64,30 +65,30 @@ class Trainer(Trials):
         Parameters
         ----------
         environment : iterable
-            What is shown in each trial: layer -> (units,) array. With items, so many of these are
-            shown at once; or it yields (items, units) arrays, with the items of all ranks. If it
-            ends, the training ends.
+            Yields what is shown in each trial: layer -> (units,) array. With ``items``, the next
+            ``items`` of these are shown at once. It may also yield arrays (items, units), with the
+            items of all ranks. If it ends, the training ends.
         epochs : int
-            At most.
+            Number of epochs, at most.
         trials : int
-            Of an epoch; each item counts.
+            Number of trials of an epoch. Each item counts as a trial.
         stop : callable, optional
-            Takes the log after each epoch, and says whether to end.
+            It gets the log after each epoch, and returns whether to end the training.
 
         Returns
         -------
         Log
-            A row for each trial of each item, and the means of each epoch.
+            A row for each trial of each item, and a row with the means of each epoch.
 
         Raises
         ------
         RequestError
-            If an epoch has no whole number of times all items.
+            If ``trials`` is not a multiple of the number of items.
         """
         return self._epochs(iter(environment), epochs, trials, True, stop)
 
     def test(self, environment: Iterable[Mapping[str, ArrayLike]], trials: int) -> Log:
-        """Run an epoch without learning."""
+        """Run one epoch without changes of weights; see `train`."""
         return self._epochs(iter(environment), 1, trials, False, None)
 
     def _epochs(
@@ -120,7 +121,7 @@ class Trainer(Trials):
         return log
 
     def _next(self, environment: Iterator[Mapping[str, ArrayLike]]) -> dict[str, Reals] | None:
-        """Return what this process shows next; None where the environment has ended."""
+        """Return what this process shows next, or None if the environment has ended."""
         every = self.learner.items
         first = next(environment, None)
         if first is None:
@@ -153,7 +154,7 @@ class Trainer(Trials):
     # -- files ----------------------------------------------------------------------------------
 
     def save(self, path: str | Path) -> None:
-        """Write weights and averages to an HDF5 file; activity is not in it.
+        """Write weights and averages to an HDF5 file, without the present activity.
 
         Raises
         ------
@@ -163,12 +164,12 @@ class Trainer(Trials):
         write_columns(Path(path), self._columns(), self.learner.trials)
 
     def load(self, path: str | Path) -> None:
-        """Take weights and averages from a file of the same layers and paths.
+        """Read weights and averages from a file of a network with the same layers and paths.
 
         Raises
         ------
         NeurodriverError
-            For a file of another network, or one that cannot be read. Nothing has changed then.
+            For a file of another network, or one that cannot be read. The network is unchanged.
         """
         found, self.learner.trials = read_columns(Path(path), self._columns())
         for name, learning in self.learner.paths.items():
@@ -182,7 +183,7 @@ class Trainer(Trials):
             self._populations[name].set("gi_mult", averages.gi_mult)
 
     def _columns(self) -> dict[str, dict[str, Reals]]:
-        """Return all that a file of weights holds."""
+        """Return all arrays that `save` writes: group -> name -> values."""
         out: dict[str, dict[str, Reals]] = {}
         for name, learning in self.learner.paths.items():
             own = {number: getattr(learning.weights, number) for number in WEIGHTS.values()}
@@ -195,10 +196,11 @@ class Trainer(Trials):
     # -- values ---------------------------------------------------------------------------------
 
     def get(self, layer: str, name: str) -> Reals:
-        """Return a state of the units of a layer, in its shape; ``bins`` have one more axis.
+        """Return a state of the units of a layer, as an array of the layer's shape.
 
-        With items, a state has an axis of items before them. ``TrgAvg`` and ``ActAvg`` are of all
-        items.
+        ``bins`` has one more axis, at the end. With ``items`` there is an axis of items at the
+        beginning, except in ``TrgAvg`` and ``ActAvg``, which all items share. The states and their
+        units are those of `AxonNeuron`.
         """
         found = self._layer(layer)
         if name in ("TrgAvg", "ActAvg"):
@@ -210,19 +212,23 @@ class Trainer(Trials):
         return values.reshape(*items, *found.shape, *(() if size == 1 else (size,)))
 
     def path(self, sender: str, receiver: str, name: str = "Wt", kind: str = "") -> Reals:
-        """Return a number of the synapses of a path.
+        """Return the weights of a path, or another number of its synapses.
 
         Parameters
         ----------
         sender, receiver : str
+            Names of the layers.
         name : {"Wt", "LWt", "SWt", "DSWt", "Tr"}
+            Weight, linear weight, structural weight, sum of the changes since the structural
+            weights were changed last, or trace of the product of activities.
         kind : str
             ``"inhib"`` for an inhibitory path.
 
         Returns
         -------
         (receivers, senders) float64
-            NaN where there is no synapse. With items, ``Tr`` has an axis of items before them.
+            NaN where there is no synapse. With ``items``, ``Tr`` has an axis of items at the
+            beginning.
         """
         learning = self.learner.paths[self._path(sender, receiver, kind).name]
         pairs = learning.pairs
@@ -232,7 +238,11 @@ class Trainer(Trials):
         return out
 
     def set_weights(self, sender: str, receiver: str, values: ArrayLike, kind: str = "") -> None:
-        """Set the weights of a path, (receivers, senders); the linear weights follow."""
+        """Set the weights of a path, and compute its linear weights from them.
+
+        ``values`` is an array (receivers, senders). Each weight is between 0 and twice the
+        structural weight. Values without a synapse are ignored.
+        """
         path = self._path(sender, receiver, kind)
         learning, pairs = self.learner.paths[path.name], path.pairs
         given = np.asarray(values, np.float64)
@@ -248,7 +258,11 @@ class Trainer(Trials):
         self._send(path.name)
 
     def set(self, layer: str, name: str, value: ArrayLike) -> None:
-        """Set a parameter or a state of the units of a layer; with items, in all or in each."""
+        """Set a parameter or a state of a layer: one value, or an array of the layer's shape.
+
+        With ``items`` this sets it for all items. An array with an axis of items at the beginning
+        sets another value for each item.
+        """
         found = self._layer(layer)
         given = np.asarray(value, np.float64)
         if self.items is not None and given.shape == (self.count, *found.shape):

@@ -28,11 +28,11 @@ READ = (
     "bins", "LearnCaP", "LearnCaD", "CaP", "CaD", "CaDBefore", "ActM", "ActP",
     "ActBeforeM", "ActBeforeP",
 )  # fmt: skip
-"""States that a trial is judged by."""
+"""States that learning and statistics read at the end of a trial."""
 
 
 class Trials:
-    """A network that runs trial by trial. It takes what `Trainer` takes."""
+    """A network that runs trial by trial. Its parameters are those of `Trainer`."""
 
     def __init__(
         self,
@@ -74,12 +74,12 @@ class Trials:
         self.close()
 
     def close(self) -> None:
-        """Let go of threads, memory and devices."""
+        """Release threads, memory and devices."""
         self.lpu.close()
 
     @property
     def trials(self) -> int:
-        """Trials in which weights were changed; each item counts."""
+        """Number of trials in which weights were changed; each item counts."""
         return self.learner.trials
 
     # -- trials ---------------------------------------------------------------------------------
@@ -90,13 +90,14 @@ class Trials:
         Parameters
         ----------
         shown : mapping of str to (units,) array
-            Layer -> input or target; (items, units) with items. Layers that are not named have
-            none.
+            Layer -> input or target; with several items, (items, units). Layers that are not named
+            have neither.
 
         Raises
         ------
         RequestError
-            For layers that have neither input nor target, and for values that do not fit.
+            For a layer that takes neither input nor target, for another number of values, and for
+            values that are not finite.
         """
         self._shown = {name: self._values(name, given) for name, given in shown.items()}
         units = sum(layer.count for layer in self.network.layers.values())
@@ -113,25 +114,25 @@ class Trials:
         self._states = []
 
     def cycle(self, count: int = 1) -> None:
-        """Run some cycles of the present trial."""
+        """Run ``count`` cycles of the present trial."""
         self._states = []
         self.lpu.advance(count)
 
     def trial(self, shown: Mapping[str, ArrayLike], learn: bool = True) -> dict[str, Any]:
-        """Run a trial, and change the weights.
+        """Run a whole trial, and change the weights.
 
         Parameters
         ----------
         shown : mapping of str to (units,) array
-            Layer -> input or target, as `begin` takes it.
+            Layer -> input or target, as for `begin`.
         learn : bool
             Whether weights and averages change.
 
         Returns
         -------
         dict of str to float
-            ``unit_error``, ``error`` and ``correlation`` of the layers with targets; with items,
-            of str to (items,) array.
+            ``unit_error``, ``error`` and ``correlation`` of the layers with targets. With several
+            items the values are arrays (items,).
         """
         self.begin(shown)
         self.cycle(self.network.cycles)
@@ -142,7 +143,7 @@ class Trials:
         return {name: np.array([one[name] for one in each]) for name in each[0]}
 
     def end(self, learn: bool = True) -> None:
-        """End a trial: averages and, if asked for, changes of weights."""
+        """End a trial: with ``learn``, change the averages and the weights."""
         if not learn:
             return
         paths, layers = self.learner.learn(self.states())
@@ -152,7 +153,7 @@ class Trials:
             self._populations[name].set("gi_mult", self.learner.averages[name].gi_mult)
 
     def statistics(self) -> list[dict[str, float]]:
-        """Return the errors and correlations of the trial of each item."""
+        """Return the errors and the correlation of each item in this trial."""
         return [
             joined(
                 [
@@ -165,7 +166,7 @@ class Trials:
         ]
 
     def states(self) -> list[ItemStates]:
-        """Return the states that learning and statistics read, of each item."""
+        """Return the states of each item that learning and statistics read."""
         if not self._states:
             read = {name: np.asarray(self.lpu.get(name), np.float64) for name in READ}
             if self.items is None:
@@ -180,7 +181,7 @@ class Trials:
         return self._states
 
     def _send(self, name: str) -> None:
-        """Give the circuit the weights of a path."""
+        """Set the weights of a path in the circuit."""
         learning = self.learner.paths[name]
         self._carried[name].set("weight", learning.weights.weight[learning.pairs.by_sender])
 
@@ -193,7 +194,7 @@ class Trials:
         return {"input": 0, "target": self.network.minus}.get(layer.kind, NEVER)
 
     def _values(self, name: str, given: ArrayLike) -> Reals:
-        """Return what a layer is shown, (items, units)."""
+        """Return the input or target of a layer as an array (items, units)."""
         layer = self._layer(name)
         if layer.kind == "super":
             raise RequestError(f"layer {quoted(name)}: a super layer has neither input nor target")

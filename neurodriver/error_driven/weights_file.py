@@ -1,4 +1,4 @@
-"""Weights and averages of a network in an HDF5 file: a training can go on in another process."""
+"""Weights and averages of a network in an HDF5 file, to continue a training later."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FORMAT = "neurodriver weights of layers 1"
 
 
 def write_columns(path: Path, columns: Columns, trials: int) -> None:
-    """Write columns by group and name; the file appears when it is complete.
+    """Write arrays by group and name. The file gets its name when it is complete.
 
     Raises
     ------
@@ -34,13 +34,19 @@ def write_columns(path: Path, columns: Columns, trials: int) -> None:
 
 
 def read_columns(path: Path, expected: Columns) -> tuple[Columns, int]:
-    """Return the columns of a file, and the number of trials; they have the shapes of others.
+    """Return the arrays of a file, and the number of trials.
+
+    Parameters
+    ----------
+    path : Path
+    expected : mapping
+        Group -> name -> array. The arrays of the file must have these names and shapes.
 
     Raises
     ------
     NeurodriverError
-        With all faults: for a file that is none of weights, and for columns that it lacks, or that
-        have another shape or numbers that are not finite.
+        With all faults: a file of another kind, arrays that are missing or have another shape, and
+        values that are not finite.
     """
     import h5py
 

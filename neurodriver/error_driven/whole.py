@@ -1,4 +1,7 @@
-"""Sums in whole multiples of 2^-40: they do not depend on the order of items, threads or ranks."""
+"""Exact sums: values are rounded to multiples of 2^-40, and these are summed as integers.
+
+So a sum does not depend on the order of items, threads or ranks.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +16,10 @@ UNIT = 2.0**-40
 
 
 def whole(values: Reals) -> Counts:
-    """Return the nearest whole multiples of the unit."""
+    """Return values in multiples of `UNIT`, rounded to integers."""
     return np.rint(values / UNIT).astype(np.int64)
 
 
 def real(counts: Counts) -> Reals:
-    """Return the numbers that are so many units."""
+    """Return the values that integers in multiples of `UNIT` stand for."""
     return counts * np.float64(UNIT)
