@@ -1,4 +1,4 @@
-"""Spikes of a SONATA file as events."""
+"""Inject the spikes of a SONATA file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..circuit.circuit import Circuit
 
 PER_SECOND = {"ms": 1e3, "s": 1.0}
-"""Units of times, and how many there are in a second; a file without a unit is in ms."""
+"""Unit of times -> number of units in a second. Times without a unit are in ms."""
 
 
 class SonataInput(ArrayInput):
@@ -28,16 +28,22 @@ class SonataInput(ArrayInput):
     Parameters
     ----------
     filename : str or Path
-        ``/spikes/<population>/timestamps`` and ``node_ids``.
+        HDF5 file with ``/spikes/<population>/timestamps`` and ``node_ids``. Times are in ms, or in
+        s if the attribute ``units`` says so.
     populations : str or sequence of str, optional
-        Those whose spikes are injected; all of the file by default.
+        Populations whose spikes are injected; all of the file by default.
     circuit : Circuit, optional
-        The circuit that was written with ``save("circuit_config.json")``, where its uids are not
-        ``<population>/<node id>``.
+        The circuit that was written with ``save("circuit_config.json")``. It is needed if its uids
+        are not ``<population>/<node id>``.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, has no spikes, or has spikes of other populations or nodes.
 
     Notes
     -----
-    Virtual nodes of a circuit that is read are SpikeSources with such uids.
+    Virtual nodes of a circuit that was read are SpikeSources with uids ``<population>/<node id>``.
 
     Examples
     --------
@@ -68,7 +74,7 @@ class SonataInput(ArrayInput):
         super().__init__({SPIKES: (every.tolist(), events)}, name=str(self.filename))
 
     def _populations(self, file: h5py.File, wanted: Any) -> dict[str, Any]:
-        """Return the groups of the populations that are asked for."""
+        """Return the HDF5 groups of the populations that are wanted."""
         root = file.get("spikes")
         known = {} if root is None else {k: v for k, v in root.items() if isinstance(v, h5py.Group)}
         if not known:

@@ -1,10 +1,10 @@
-"""SONATA circuits of point neurons -> ``Circuit``.
+"""Read a SONATA circuit of point neurons as a ``Circuit``.
 
-What `sonata_write` has written is read with its bits.
-
-Dai et al. 2020, PLoS Comput Biol 16:e1007696, doi:10.1371/journal.pcbi.1007696, and the format's
-developer guide. Attributes of a node or edge come before those of its type. ``delay`` is in ms;
-the weight of an edge is ``syn_weight`` times ``nsyns``, in the unit of its target's template.
+The format is that of Dai et al. 2020, PLoS Comput Biol 16:e1007696,
+doi:10.1371/journal.pcbi.1007696, and of its developer guide. An attribute of a node or an edge
+replaces that of its type. ``delay`` is in ms. The weight of an edge is ``syn_weight`` times
+``nsyns``, in the unit of its target's template. A circuit that `sonata_write` has written is read
+with the same bits.
 """
 
 from __future__ import annotations
@@ -52,21 +52,22 @@ def read_sonata(
     config : str or Path
         circuit_config.json, or the simulation_config.json that names it.
     models : mapping, optional
-        ``model_template`` -> what it becomes here: a `sonata_models.Template`, a model (class or
-        name) whose parameters have the same names, or (model, {our parameter: theirs or number}).
-        It comes before `sonata_models.KNOWN`; ``virtual`` stands for virtual nodes, which become
-        SpikeSources.
+        ``model_template`` -> model. The model is a `sonata_models.Template`, or a class or name of
+        a model whose parameters have the same names, or (model, parameters). ``parameters`` is a
+        dict: name of the parameter here -> its name in the files, or a number. These entries
+        replace those of `sonata_models.KNOWN`. The key ``virtual`` is for virtual nodes, which
+        become SpikeSources by default.
     ignore : iterable of str
-        Parameters there that may be left out; any other one without a meaning here is a fault.
+        Parameters of the files that are left out. Any other unknown parameter is an error.
     own : anything that `library.models` takes
-        Models of the user's own, for names.
+        The user's models, which ``models`` and the files may name.
     strict : bool
         Turn warnings into errors.
 
     Returns
     -------
     Circuit
-        With the uids ``<population>/<node_id>``; attributes that are no parameters are node
+        Its uids are ``<population>/<node_id>``. Attributes that are not parameters become node
         columns.
 
     Raises
@@ -111,11 +112,11 @@ class _Block:
     params: dict[str, Column]
     columns: dict[str, Column]
     numbers: Rows | None
-    """Component numbers in the circuit that was written, where the file says them."""
+    """Component numbers in the circuit that neurodriver has written; None in other files."""
 
 
 class _SonataReader:
-    """Takes nodes, then edges."""
+    """Reads the nodes, then the edges."""
 
     def __init__(
         self,
@@ -214,7 +215,7 @@ class _SonataReader:
     def _parameters(
         self, template: Template, model: Model, theirs: dict[str, Column], where: str, rows: Rows
     ) -> dict[str, Column]:
-        """Return our parameters of some nodes, from those in the files and the defaults there."""
+        """Return the parameters of some nodes, from those in the files and the defaults."""
         known = template.known(model)
         full = {}
         for key, default in known.items():
@@ -267,14 +268,14 @@ class _SonataReader:
         return out
 
     def _in_order(self) -> list[tuple[Model, list[_Block]]]:
-        """Return models with their blocks in the order of the circuit that was written, if any."""
+        """Return models with their blocks, in the order of the circuit that was written."""
         every = list(self.blocks.items())
         if any(b.numbers is None for _, blocks in every for b in blocks):
             return every
         return sorted(every, key=lambda item: min(int(_numbered([b]).min()) for b in item[1]))
 
     def edges(self) -> list[Connections]:
-        """Return all edges, one set for each access."""
+        """Return all edges, as one set of connections for each access of a model."""
         which = np.concatenate([np.empty(0, np.int64), *self.blocks_of])
         sets: dict[tuple[str, ...], list[dict[str, Column]]] = {}
         folder = self.network.components.get("synaptic_models_dir")
@@ -314,7 +315,7 @@ class _SonataReader:
         which: Rows,
         sets: dict[tuple[str, ...], list[dict[str, Column]]],
     ) -> None:
-        """Put the edges of a population to their accesses, by target and sign of the weight."""
+        """Sort the edges of a population by access, from target and sign of the weight."""
         source, target, weight = (columns[name] for name in ("source", "target", "weight"))
         count, known = len(self.template_of), number_of_set(edges)
         kind = (which[source] * count + which[target]) * 2 + (weight < 0)

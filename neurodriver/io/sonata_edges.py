@@ -1,4 +1,4 @@
-"""Numbers of the edges of a SONATA population, and edges -> sets of connections."""
+"""Weights and delays of the edges of a SONATA population, and the connections that they become."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from .sonata_files import SonataPopulation, present
 from .sonata_places import OWN_EDGE, ROW, SET
 
 STATIC = ("", "static_synapse", "nest:static_synapse")
-"""Templates of edges that hold a weight and a delay and nothing else."""
+"""Templates of edges that have only a weight and a delay."""
 
 
 def own_access(edges: SonataPopulation) -> tuple[str, str] | None:
-    """Return which variable our own edges carry, into which access; None for all others."""
+    """Return variable and access of edges with neurodriver's own template; None for others."""
     templates, which = edges.texts("model_template")
     if {templates[i] for i in present(which).tolist()} != {OWN_EDGE}:
         return None
@@ -36,7 +36,10 @@ def own_access(edges: SonataPopulation) -> tuple[str, str] | None:
 def edge_numbers(
     edges: SonataPopulation, folder: Path | None, ignore: frozenset[str], own: bool
 ) -> dict[str, Column]:
-    """Return weight and delay (s) of each edge, its row where it is given, and our own numbers."""
+    """Return columns of the edges: weight, delay in s, and what neurodriver has added.
+
+    The latter are the row of the edge in its set of connections, and further parameters.
+    """
     faults, where = edges.faults, edges.where
     out = {}
     if not own:
@@ -73,20 +76,20 @@ def edge_numbers(
 
 
 def number_of_set(edges: SonataPopulation) -> str:
-    """Return which set of connections our own files say that edges are; "" in others."""
+    """Return the number of the set of connections, "" in files of other programs."""
     texts, codes = edges.texts(SET)
     found = [texts[i] for i in present(codes).tolist()]
     return found[0] if len(found) == 1 else ""
 
 
 def numbers_said(model: type[NDComponent], access: str) -> str:
-    """Return which numbers connections into an access carry: those of others are another set."""
+    """Return which parameters connections into an access have; others belong to another set."""
     found = [one for one in model.accesses if one.name == access]
     return repr([sorted(one.connection.items()) for one in found])
 
 
 def _check(where: str, name: str, column: Column, least: float, faults: Faults) -> None:
-    """Note edges whose number is missing or out of range."""
+    """Report edges whose value is missing or out of range."""
 
     def say(i: int) -> str:
         fault = "is missing" if np.isnan(column[i]) else f"must not be {column[i]:g}"
@@ -97,7 +100,7 @@ def _check(where: str, name: str, column: Column, least: float, faults: Faults) 
 
 
 def joined(key: tuple[str, ...], parts: list[dict[str, Column]]) -> Connections:
-    """Return the connections of one access; numbers that all share are kept once."""
+    """Return the connections of one access; a value that is the same for all is stored once."""
     begin, counts = 0.0, [len(part["source"]) for part in parts]
     if any(ROW in part for part in parts):
         for part in parts:
@@ -116,6 +119,6 @@ def joined(key: tuple[str, ...], parts: list[dict[str, Column]]) -> Connections:
 
 
 def shared(column: Column) -> Column:
-    """Return one number where a column holds no other."""
+    """Return a column as one number if all of its values are equal."""
     same = len(column) and (column == column[0]).all()
     return column[:1].reshape(()) if same else column

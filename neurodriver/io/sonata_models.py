@@ -1,4 +1,4 @@
-"""What the ``model_template`` of a SONATA node becomes: a model and its parameters."""
+"""The models and parameters here of the ``model_template`` of SONATA nodes."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ Value = str | float | Callable[[Theirs], Column]
 
 @dataclass(frozen=True)
 class Template:
-    """A model of another program in terms of one of ours.
+    """How a model of another program is expressed by a model of neurodriver.
 
     Parameters
     ----------
     model : NDComponent subclass or str
-        What computes it here.
+        The model of neurodriver.
     params : mapping of str to str, float or function, optional
-        Our parameter -> name there, number, or function of all parameters there (name -> column).
-        Without it names are the same on both sides.
+        Parameter here -> its name in the files, a number, or a function of all parameters in the
+        files (name -> column). Without it the names are the same.
     defaults : mapping of str to float
-        Parameters there with their defaults; others are refused. NaN: none.
+        Parameters in the files -> defaults; NaN: no default. Other parameters are refused.
     receptors : (str, str)
-        Receptors of edges whose weight is not negative, and of the others.
+        Receptors of edges with weights from 0 on, and of edges with negative weights.
     factors : (float, float)
-        Factors of these weights.
+        Factors of the weights into these receptors.
     inverse : mapping of str to str
-        Parameter there -> ours that it is, where ``params`` has a function.
+        Parameter in the files -> parameter here, for writing, if ``params`` has a function.
     """
 
     model: type[NDComponent] | str
@@ -48,7 +48,7 @@ class Template:
     inverse: Mapping[str, str] = field(default_factory=dict)
 
     def known(self, model: type[NDComponent]) -> dict[str, float]:
-        """Return the parameters there, with their defaults."""
+        """Return the parameters that the files may have, with their defaults (NaN: none)."""
         if self.params is None:
             given = {n: np.nan if p.default is None else p.default for n, p in model.params.items()}
             return {**given, **dict.fromkeys(model.initial_names(), np.nan), **self.defaults}
@@ -56,7 +56,7 @@ class Template:
         return {**dict.fromkeys(named, np.nan), **self.defaults}
 
     def translate(self, theirs: Theirs, count: int) -> dict[str, Column]:
-        """Return our parameters, (count,) each."""
+        """Return the parameters here from those in the files, (count,) each."""
         if self.params is None:
             return dict(theirs)
         out = {}
@@ -69,10 +69,10 @@ class Template:
         return out
 
     def written(self, group: Group) -> dict[str, Column] | None:
-        """Return the parameters there of a group, () or (n,) each; None where they cannot say all.
+        """Return the parameters of a group by their names in the files, () or (n,) each.
 
-        They can where reading them gives the bits of each of our parameters. A first value that
-        is not given is written as what it is without.
+        The result is None if reading them would not give the same bits for each parameter here. An
+        initial value that was not given is written as the model's default.
         """
         ours = {value: key for key, value in (self.params or {}).items() if isinstance(value, str)}
         ours |= self.inverse
@@ -96,7 +96,7 @@ class Template:
 
 
 def _start(group: Group, name: str) -> Column | None:
-    """Return a parameter of a group, or a first value; None where there is none."""
+    """Return a parameter or an initial value of a group, or None if it has no value."""
     given = group.params.get(name)
     state = group.model.initial_names().get(name)
     rule = group.model.params.get(name)
@@ -114,9 +114,10 @@ def _same_bits(a: Column, b: Column) -> bool:
 
 
 def written_as(group: Group) -> tuple[str, dict[str, Column]]:
-    """Return the template by which a group is written, and its parameters, () or (n,) each.
+    """Return the template with which a group is written, and its parameters, () or (n,) each.
 
-    It is that of another program where it can say all; else one of our own, with our names.
+    It is a template of NEST or NEURON if this gives the same bits when it is read. Otherwise it is
+    ``neurodriver:<model>``, with the names of the parameters here.
     """
     for name, template in KNOWN.items():
         if template.model == group.name and group.model is shipped().get(group.name):
@@ -202,4 +203,4 @@ KNOWN: dict[str, Template] = {
         {"tau": 10.0, "refrac": 5.0},
     ),
 }
-"""Templates that need no word of the user, with the defaults of NEST 3 and NEURON 8."""
+"""Templates that are known without ``models=``, with the defaults of NEST 3 and NEURON 8."""

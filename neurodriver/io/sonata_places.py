@@ -13,16 +13,17 @@ from ..circuit.selection import population_names
 Rows = NDArray[np.int64]
 
 UID, NUMBER, SET, ROW = (f"neurodriver_{what}" for what in ("uid", "number", "set", "row"))
-"""Attributes of our own: uid and number of a component, set of connections, row of an edge in it.
+"""Names of attributes that neurodriver adds to the format.
 
-Uids, numbers and rows are written only where the format itself would lose them.
+They are the uid and the number of a component, the set of connections of an edge, and its row in
+this set. Uids, numbers and rows are written only if they do not follow from the rest of the file.
 """
 
 OWN = "neurodriver:"
-"""Schema of the templates of models that are ours alone: ``neurodriver:HodgkinHuxley``."""
+"""Prefix of templates that only neurodriver has, such as ``neurodriver:HodgkinHuxley``."""
 
 OWN_EDGE = f"{OWN}static_synapse"
-"""Template of edges that say themselves which variable they carry, and into which access."""
+"""Template of edges whose attributes ``variable`` and ``access`` say what they carry and where."""
 
 
 @dataclass(frozen=True)
@@ -34,11 +35,11 @@ class Places:
     names : list of str
         Populations, in the order of their first components.
     population : (count,) int64
-        Place of each component's population among ``names``.
+        Number of each component's population in ``names``.
     row : (count,) int64
-        Its row there, which is its ``node_id``.
+        Row of each component in its population. This is its ``node_id``.
     members : list of (n,) int64
-        Components of each population, in the order of their rows.
+        Numbers of the components of each population, in the order of their rows.
     """
 
     names: list[str]
@@ -48,7 +49,7 @@ class Places:
 
 
 def places_of(circuit: Circuit) -> Places:
-    """Return where components are: a population of the circuit is one of the files."""
+    """Return population and row of each component. Populations are those of the circuit."""
     texts, first, codes = np.unique(
         population_names(circuit), return_index=True, return_inverse=True
     )
@@ -66,9 +67,10 @@ def places_of(circuit: Circuit) -> Places:
 
 
 def in_reading_order(circuit: Circuit, places: Places) -> bool:
-    """Whether a reader that goes through populations, and models in them, finds our order.
+    """Whether reading the files gives the components in the order of the circuit.
 
-    It puts the nodes of a model together, models in the order in which it meets them.
+    A reader goes through the populations. It groups the nodes by model, and takes the models in the
+    order in which it finds them.
     """
     of_group = np.repeat(np.arange(len(circuit.groups)), [g.count for g in circuit.groups])
     met = dict.fromkeys(
@@ -81,7 +83,7 @@ def in_reading_order(circuit: Circuit, places: Places) -> bool:
 
 
 def named_by_row(name: str, uids: Column) -> bool:
-    """Whether uids are those that a reader gives: ``<population>/<row>``."""
+    """Whether uids have the form that a reader gives them: ``<population>/<row>``."""
     return bool((uids == np.strings.add(f"{name}/", np.arange(len(uids)).astype("U"))).all())
 
 
@@ -91,15 +93,16 @@ def ranges_by_node(ends: Rows, count: int) -> tuple[Rows, Rows]:
     Parameters
     ----------
     ends : (m,) int
-        Row of that end of each edge.
+        Row of the source, or of the target, of each edge.
     count : int
         Number of nodes.
 
     Returns
     -------
-    (count, 2) and (r, 2) int64
-        Of each node its first range and the one after its last; of each range its first edge and
-        the one after its last.
+    ranges of nodes : (count, 2) int64
+        For each node its first range, and the one after its last.
+    edges of ranges : (r, 2) int64
+        For each range its first edge, and the one after its last.
     """
     order = np.argsort(ends, kind="stable").astype(np.int64)
     node = ends[order]

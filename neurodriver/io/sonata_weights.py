@@ -1,4 +1,4 @@
-"""Weights and delays of a circuit in the units of SONATA, so that they return with their bits."""
+"""Weights and delays of a circuit in the units of SONATA, which reading converts back exactly."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from ..model.kinds import SPIKES
 from .sonata_models import KNOWN
 
 MS = 1e-3
-"""The reader multiplies ms by this number."""
+"""Factor by which the reader multiplies delays in ms."""
 
 
 def in_ms(delay: Column) -> tuple[Column, Column | None]:
-    """Return delays in ms; and the delays in s where some do not return from ms with their bits.
+    """Return delays in ms, and also in s if this is needed for the same bits.
 
-    About one number in fifty does not, as no product of 1e-3 is equal to it.
+    Reading multiplies ms by 1e-3. About one number in fifty is not such a product. Then the second
+    result has the delays in s. Otherwise it is None.
     """
     best = delay / MS
     for other in (np.nextafter(best, np.inf), np.nextafter(best, -np.inf), delay * 1e3):
@@ -32,10 +33,10 @@ def routed(
     weight: Column | None,
     templates: list[str],
 ) -> Column | None:
-    """Return weights as templates of other programs have them; None where they cannot.
+    """Return weights for the templates of NEST and NEURON, or None if these cannot express them.
 
-    There the sign of a weight chooses the receptor. So all targets must have such a template, and
-    the signs of all weights must lead back to the access of the connections.
+    With such a template, the sign of a weight chooses the receptor. So all targets must have such a
+    template, and the sign of each weight must choose the access that the connections have.
     """
     if weight is None or set(links.data) != {"weight"}:
         return None
@@ -65,7 +66,7 @@ def routed(
 
 
 def _by_sign(positive: Column | None, negative: Column | None) -> Column | None:
-    """Return the weights there: those of receptors of positive ones, or else of negative ones."""
+    """Return the weights that fit the receptor for positive or for negative weights, or None."""
     fits = [
         np.False_ if positive is None else positive >= 0,
         np.False_ if negative is None else negative < 0,

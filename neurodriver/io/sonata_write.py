@@ -1,8 +1,8 @@
-"""``Circuit`` -> SONATA: a configuration, and files of nodes, edges and their types beside it.
+"""Write a ``Circuit`` as SONATA: a configuration, and a folder with nodes, edges and their types.
 
-What is read again has the bits of the circuit. Models that NEST has are written under its names, so
-that other programs run them; all others have templates of our own, ``neurodriver:<model>``. The
-files lie in a folder that is named after the configuration.
+Reading the files gives the same circuit, bit by bit. Models that NEST has are written with NEST's
+names, so that other programs can run them. The template of other models is ``neurodriver:<model>``.
+The folder is named after the configuration.
 """
 
 from __future__ import annotations
@@ -51,17 +51,17 @@ def write_sonata(circuit: Circuit, path: Path, compress: bool = False) -> None:
     ----------
     circuit : Circuit
     path : Path
-        The configuration, ``<name>.json``; the files lie in the folder ``<name>`` beside it. An
-        earlier circuit of that name is replaced when the new one is complete.
+        The configuration, ``<name>.json``. The other files are in the folder ``<name>`` beside it.
+        An earlier circuit of that name is replaced when the new one is complete.
     compress : bool
         Compress the columns.
 
     Raises
     ------
     CircuitError
-        With all that the format has no place for.
+        With all parts of the circuit that the format cannot express.
     NeurodriverError
-        Where a file cannot be written.
+        If a file cannot be written.
     """
     places = places_of(circuit)
     faults = Faults(f"{path}")
@@ -80,7 +80,7 @@ def write_sonata(circuit: Circuit, path: Path, compress: bool = False) -> None:
 
 
 def _refuse(circuit: Circuit, places: Places, faults: Faults) -> None:
-    """Note what the format has no place for."""
+    """Report what the format cannot express."""
     fix = "save it as .h5"
     for group in circuit.groups:
         has = {
@@ -112,7 +112,7 @@ def _refuse(circuit: Circuit, places: Places, faults: Faults) -> None:
 
 @contextmanager
 def _folder(path: Path) -> Iterator[Path]:
-    """Give a new folder, which takes the place of the circuit's one when all is written."""
+    """Yield a new folder, which replaces the circuit's folder when all files are written."""
     goal = path.with_suffix("")
     new, old = (goal.with_name(f".{goal.name}.{os.getpid()}.{end}") for end in ("part", "old"))
     if goal.exists() and not (goal.is_dir() and _is_ours(path)):
@@ -132,7 +132,7 @@ def _folder(path: Path) -> Iterator[Path]:
 
 
 def _is_ours(path: Path) -> bool:
-    """Whether a configuration names the folder beside it, as those that are written here do."""
+    """Whether a configuration was written by neurodriver: it names the folder beside it."""
     try:
         said = json.loads(path.read_text(encoding="utf-8"))["manifest"][NETWORK]
     except (OSError, ValueError, LookupError, TypeError):
@@ -153,7 +153,7 @@ class _SonataWriter:
         self.taken: set[str] = set()
 
     def file_name(self, name: str) -> str:
-        """Return a name of files for a population that no other one has."""
+        """Return a file name for a population that no other population has."""
         plain = re.sub(r"[^\w.-]", "_", name, flags=re.ASCII)
         found, number = plain, 1
         while found.lower() in self.taken:
@@ -163,14 +163,14 @@ class _SonataWriter:
 
     @contextmanager
     def file(self, name: str) -> Iterator[h5py.File]:
-        """Open a new file with the marks of the format."""
+        """Open a new HDF5 file with the attributes ``magic`` and ``version`` of the format."""
         with h5py.File(self.folder / name, "w", locking=False) as file:
             file.attrs["magic"] = np.uint32(0x0A7A)
             file.attrs["version"] = np.array([0, 1], np.uint32)
             yield file
 
     def put(self, at: h5py.Group, name: str, column: Column, dtype: Any = None) -> h5py.Dataset:
-        """Write a column; truth values as the format has them, 1 and 0."""
+        """Write a column; booleans are written as 1 and 0."""
         if column.dtype.kind == "U":
             return at.create_dataset(name, data=column.astype(object), dtype=TEXT, **self.more)
         kind = np.int8 if column.dtype.kind == "b" else dtype
@@ -185,7 +185,7 @@ class _SonataWriter:
         (self.folder / name).write_text(text, encoding="utf-8", newline="\n")
 
     def nodes(self) -> list[dict[str, Any]]:
-        """Write all nodes; return what the configuration says of them."""
+        """Write all nodes; return their entries in the configuration."""
         circuit, out = self.circuit, []
         found = [written_as(group) for group in circuit.groups]
         self.templates = [template for template, _ in found]
@@ -227,7 +227,7 @@ class _SonataWriter:
     def _group(
         self, at: h5py.Group, g: int, rows: Rows, params: Mapping[str, Column], more: Any
     ) -> dict[str, float]:
-        """Write the attributes of some components; return the parameters that all share."""
+        """Write the attributes of some components; return parameters with one value for all."""
         group = self.circuit.groups[g]
         inner = at.create_group("dynamics_params")
         shared = {}
@@ -258,7 +258,7 @@ class _SonataWriter:
         return row
 
     def edges(self) -> list[dict[str, Any]]:
-        """Write all edges; return what the configuration says of them."""
+        """Write all edges; return their entries in the configuration."""
         out: list[dict[str, Any]] = []
         for number, links in enumerate(self.circuit.connections):
             if len(links):
@@ -342,7 +342,7 @@ Rows = NDArray[np.int64]
 
 
 def _entry(kind: str, files: str, population: str, said: str) -> dict[str, Any]:
-    """Return what the configuration says of a population; ``said`` is its kind."""
+    """Return the entry of a population in the configuration; ``said`` is its type."""
     return {
         "populations": {population: {"type": said}},
         f"{kind}s_file": f"{NETWORK}/{files}_{kind}s.h5",
@@ -351,7 +351,7 @@ def _entry(kind: str, files: str, population: str, said: str) -> dict[str, Any]:
 
 
 def _field(text: str) -> str:
-    """Return a field of a table; one with a space or a quote stands in quotes."""
+    """Return a field of a table, in quotes if it is empty or has a space or a quote."""
     return '"' + text.replace('"', '""') + '"' if re.search(r'[\s"]', text) or not text else text
 
 

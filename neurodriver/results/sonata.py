@@ -1,6 +1,7 @@
-"""A recording -> SONATA: spikes, reports of variables, and the configuration of the simulation.
+"""Write a recording as SONATA: spikes, reports of variables, configuration of the simulation.
 
-Dai et al. 2020, PLoS Comput Biol 16:e1007696, doi:10.1371/journal.pcbi.1007696. Times are in ms.
+The format is that of Dai et al. 2020, PLoS Comput Biol 16:e1007696,
+doi:10.1371/journal.pcbi.1007696. Times are in ms.
 """
 
 from __future__ import annotations
@@ -45,17 +46,17 @@ def write_sonata(
     ----------
     recording : Recording
     folder : path
-        ``spikes.h5`` has the events of ``spike_state``, ``<variable>_report.h5`` the rows of a
-        variable, ``<variable>_spikes.h5`` other events.
+        It gets ``spikes.h5`` with the events of ``spike_state``, ``<variable>_report.h5`` with the
+        rows of a variable, and ``<variable>_spikes.h5`` with other events.
     variables : str or sequence of str, optional
-        All by default.
+        Variables to write; all by default.
     circuit : Circuit, optional
-        The circuit that ``save("circuit_config.json")`` writes: node ids are those of its files.
-        Without it uids have to be ``<population>/<node id>``, as those of a circuit that was read.
+        The circuit that ``save("circuit_config.json")`` writes. Node ids are those of its files.
+        Without it the uids must be ``<population>/<node id>``, as in a circuit that was read.
     network : path, optional
-        The circuit's configuration: ``simulation_config.json`` names it.
+        Configuration of the circuit. With it ``simulation_config.json`` is written, which names it.
     overwrite : bool
-        Whether files of these names are replaced.
+        Whether files with these names are replaced.
 
     Returns
     -------
@@ -65,7 +66,7 @@ def write_sonata(
     Raises
     ------
     RecordingError
-        Where a file exists or cannot be written, or a component has no node id.
+        If a file exists or cannot be written, or if a component has no node id.
     """
     where = Path(folder)
     names = recording.variables if variables is None else variables
@@ -105,7 +106,7 @@ def _file_name(name: str, part: Events | Variable) -> str:
 
 
 def _nodes(part: Events | Variable, circuit: Circuit | None) -> tuple[list[str], Rows, Rows]:
-    """Return populations, the population of each column, and its node id."""
+    """Return the names of populations, and the population and node id of each column."""
     uids = np.array(part.uids, dtype=np.str_)
     if circuit is not None:
         numbers = circuit.find(uids)
@@ -124,7 +125,7 @@ def _nodes(part: Events | Variable, circuit: Circuit | None) -> tuple[list[str],
 
 
 def _put_events(file: h5py.File, part: Events, nodes: tuple[list[str], Rows, Rows]) -> None:
-    """Write times, ms, and node ids of each population."""
+    """Write the times in ms and the node ids of each population."""
     time, index = part.read()
     names, population, node = nodes
     kind = h5py.enum_dtype(BY_TIME, basetype=np.uint8)
@@ -140,7 +141,7 @@ def _put_events(file: h5py.File, part: Events, nodes: tuple[list[str], Rows, Row
 
 
 def _put_rows(file: h5py.File, part: Variable, nodes: tuple[list[str], Rows, Rows]) -> None:
-    """Write the rows of each population, as float32; every node has one element, its soma."""
+    """Write the rows of each population as float32. Each node has one element, its soma."""
     names, population, node = nodes
     times = part.times(0, min(len(part), 1))
     start, dt = (float(times[0]) if len(times) else 0.0) * 1e3, part.dt * 1e3
