@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from .circuit import Circuit
 from .groups import Numbered
+from .uid_hashes import hashes, hashes_of_column, hashes_of_numbered
 
 
 def component_keys(circuit: Circuit, number: int) -> NDArray[np.uint64]:
@@ -36,14 +37,13 @@ def own_keys(circuit: Circuit, number: int) -> NDArray[np.uint64]:
         start = int(circuit.starts[number])
         return np.arange(start, start + group.count, dtype=np.uint64)
     if isinstance(group.names, Numbered):
-        parts = [_hashes(names) for names in group.names.chunks()]
-        return np.concatenate([np.empty(0, np.uint64), *parts])
-    return _hashes(group.uids.tolist())
+        return hashes_of_numbered(group.names)
+    return hashes_of_column(group.uids)
 
 
 def uid_keys(uids: Iterable[str], namespace: str = "") -> NDArray[np.uint64]:
     """Return the 64-bit keys of uids in a namespace, (n,)."""
-    return _hashes(uids) ^ namespace_key(namespace)
+    return hashes(uids) ^ namespace_key(namespace)
 
 
 def namespace_key(namespace: str) -> np.uint64:
@@ -53,8 +53,3 @@ def namespace_key(namespace: str) -> np.uint64:
     # The label keeps a namespace apart from a uid of the same name.
     state = hashlib.blake2b(namespace.encode(), digest_size=8, person=b"namespace")
     return np.uint64(int.from_bytes(state.digest(), "little"))
-
-
-def _hashes(uids: Iterable[str]) -> NDArray[np.uint64]:
-    digests = (hashlib.blake2b(u.encode(), digest_size=8).digest() for u in uids)
-    return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)

@@ -1,0 +1,66 @@
+"""Hashes of many uids: BLAKE2b with 8 bytes, as ``hashlib`` has it, in columns."""
+
+from __future__ import annotations
+
+import ctypes as ct
+import hashlib
+from collections.abc import Iterable
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import CompileError
+from ..native.compiler import build
+from ..native.headers import header
+from .groups import Column, Numbered
+
+MANY = 1 << 15
+"""Uids from which a compiled loop is worth its compilation, once for a machine."""
+
+BLOCK, DIGITS = 128, 20
+"""Bytes of the longest text that the loop takes, and most digits of a number."""
+
+
+def hashes(uids: Iterable[str]) -> NDArray[np.uint64]:
+    """Return the hashes of uids, (n,), one after the other."""
+    digests = (hashlib.blake2b(u.encode(), digest_size=8).digest() for u in uids)
+    return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)
+
+
+def hashes_of_numbered(names: Numbered) -> NDArray[np.uint64]:
+    """Return the hashes of names that count, (n,); the names are not made."""
+    parts = [np.empty(0, np.uint64)]
+    for name, count in names.parts:
+        head, loop = f"{name}/".encode(), _compiled() if count >= MANY else None
+        if loop is None or len(head) + DIGITS > BLOCK:
+            parts += [hashes(some) for some in Numbered(((name, count),)).chunks()]
+            continue
+        out = np.empty(count, np.uint64)
+        given = ct.c_char_p(head), ct.c_int(len(head)), ct.c_longlong(count)
+        loop.nd_numbered_keys(*given, ct.c_void_p(out.ctypes.data))
+        parts.append(out)
+    return np.concatenate(parts)
+
+
+def hashes_of_column(uids: Column) -> NDArray[np.uint64]:
+    """Return the hashes of a column of uids, (n,)."""
+    loop = _compiled() if len(uids) >= MANY else None
+    if loop is None:
+        return hashes(uids.tolist())
+    texts = np.ascontiguousarray(np.strings.encode(uids, "utf-8"))
+    if texts.itemsize > BLOCK:
+        return hashes(uids.tolist())
+    out = np.empty(len(uids), np.uint64)
+    given = ct.c_void_p(texts.ctypes.data), ct.c_int(texts.itemsize), ct.c_longlong(len(uids))
+    loop.nd_text_keys(*given, ct.c_void_p(out.ctypes.data))
+    return out
+
+
+@cache
+def _compiled() -> ct.CDLL | None:
+    """Return the compiled loops; None where nothing can be compiled."""
+    try:
+        return build([(header("native/uid_keys.h"), ())])[0]
+    except CompileError:
+        return None
