@@ -63,7 +63,7 @@ def take(
     for name in model.fields:
         if name in given:
             found.fields[name] = field_value(
-                model.fields[name], given.pop(name), lengths, name, f"{label}.{name}", faults
+                model.fields[name], given.pop(name), lengths, f"{label}.{name}", faults
             )
     for name in model.shared:
         if name in given:
@@ -91,11 +91,11 @@ def complete(
         if rule.default is None:
             faults.add(f"{model.__name__}: field '{name}' is missing{_wanted(rule, lengths)}")
         else:
-            found.fields[name] = field_value(rule, rule.default, lengths, name, where, faults)
+            found.fields[name] = field_value(rule, rule.default, lengths, where, faults)
 
 
 def field_value(
-    rule: Field, given: Any, lengths: Mapping[str, int], name: str, where: str, faults: Faults
+    rule: Field, given: Any, lengths: Mapping[str, int], where: str, faults: Faults
 ) -> FieldValue:
     """Return the checked value of a field."""
     value = given.values if isinstance(given, Value) else given
@@ -167,7 +167,7 @@ def shared_values(
         if value is None:
             faults.add(f"shared: field '{name}' of {by} is missing{_wanted(rule, {})}")
             continue
-        one = field_value(rule, value, {}, name, f"shared: {name}", faults)
+        one = field_value(rule, value, {}, f"shared: {name}", faults)
         out[name] = FieldValue(one.values, name)
     return out
 

@@ -211,9 +211,7 @@ class Population(Members):
         fields = {n: more.pop(n) for n in [*more] if n in model.fields}
         for name, value in fields.items():
             rule, where = model.fields[name], f"{model.__name__}.{name}"
-            self._given.fields[name] = layer.field_value(
-                rule, value, self._lengths, name, where, faults
-            )
+            self._given.fields[name] = layer.field_value(rule, value, self._lengths, where, faults)
         return {**params, **more}
 
     @property

@@ -222,7 +222,7 @@ def test_lattice_on_a_grid() -> None:
 def on_a_device(edges: Edges, count: int) -> Gather | None:
     """Return the lattice form for a device; what it reads of a row lies within the guards."""
     names = [name for name, column in edges.data.items() if column.ndim]
-    found = lattice_plan(edges, names, count, -(-count // LANES), WIDTH)
+    found = lattice_plan(edges, names, -(-count // LANES), WIDTH)
     if found is not None:
         assert held(found, count, list(edges.data)) == per_component(edges, count)
         records = np.diff(found.arrays["start"])
@@ -267,7 +267,7 @@ def test_a_coarser_grid(coarse: int) -> None:
     edges, count = filters(8, 48, coarse, 0, 3)
     found = on_a_device(edges, count)
     assert found is not None and coarse in found.arrays["stride"]
-    plain = lattice_plan(edges, ["weight"], count, -(-count // LANES), None)
+    plain = lattice_plan(edges, ["weight"], -(-count // LANES), None)
     if coarse > 1:  # without strides there are too many records
         assert plain is None
     else:

@@ -118,7 +118,7 @@ def _lattice(w: Wanted) -> Gather | None:
     kept = w.threads and w.degree.max() <= NEAR and w.count <= MANY  # by the threads themselves
     if kept or not w.lattice or w.edges.back.ndim:
         return None
-    return lattice_plan(w.edges, w.varied, w.count, w.slices, w.zero if w.threads else None)
+    return lattice_plan(w.edges, w.varied, w.slices, w.zero if w.threads else None)
 
 
 def _sliced(w: Wanted) -> Gather:

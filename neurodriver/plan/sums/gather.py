@@ -258,9 +258,7 @@ SPARE = 8 * LANES
 """Unused records behind the last one: kernels read rounds of ``LANES`` records."""
 
 
-def lattice_plan(
-    edges: Edges, varied: list[str], count: int, slices: int, zero: int | None
-) -> Gather | None:
+def lattice_plan(edges: Edges, varied: list[str], slices: int, zero: int | None) -> Gather | None:
     """Return the lattice form, or None where it would not pay.
 
     For a GPU, where ``zero`` is given, slices have strides, and their records are
