@@ -311,3 +311,17 @@ def test_processes_are_told_by_ps_alike(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(Path, "exists", lambda path: False)
     monkeypatch.setenv("PATH", "")
     assert system.state_of(child.pid) == "?"
+
+
+def test_programs_beside_python_come_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command and the module find the launcher of their environment, whatever PATH says."""
+    for name in ("own", "other"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "mpiexec").touch(mode=0o755)
+    monkeypatch.setenv("PATH", str(tmp_path / "other"))
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "own" / "python"))
+    monkeypatch.setattr(system.sysconfig, "get_path", lambda name: str(tmp_path / "none"))
+    assert system.program("mpiexec") == str(tmp_path / "own" / "mpiexec")
+    (tmp_path / "own" / "mpiexec").unlink()
+    assert system.program("mpiexec") == str(tmp_path / "other" / "mpiexec")
+    assert system.program("nothing") is None
