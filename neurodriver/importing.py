@@ -1,6 +1,6 @@
-"""Ctrl-C while the command ``neurodriver`` still imports the package.
+"""End the command ``neurodriver`` without a traceback if Ctrl-C comes during its imports.
 
-In a program of a user it is Python's own KeyboardInterrupt.
+If a program of the user imports the package, Ctrl-C raises KeyboardInterrupt as usual.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import sys
 from types import FrameType
 
 INTERRUPTED = 128 + signal.SIGINT
-"""Exit code, as shells say it."""
+"""Exit code of a program that SIGINT has ended, as shells give it."""
 
 
 def _is_command() -> bool:
@@ -27,7 +27,7 @@ def _end(number: int, frame: FrameType | None) -> None:
 
 
 def begin() -> None:
-    """Let Ctrl-C end the command with a sentence."""
+    """Let Ctrl-C end the command with one sentence."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler and _is_command():
         signal.signal(signal.SIGINT, _end)
 

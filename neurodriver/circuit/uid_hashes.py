@@ -1,4 +1,4 @@
-"""Hashes of many uids: BLAKE2b with 8 bytes, as ``hashlib`` has it, in columns."""
+"""Hashes of many uids at once: BLAKE2b with 8 bytes, the same as those of ``hashlib``."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from ..native.headers import header
 from .groups import Column, Numbered
 
 MANY = 1 << 15
-"""Uids from which a compiled loop is worth its compilation, once for a machine."""
+"""For at least so many uids a loop is compiled. The library is then kept in the cache."""
 
 BLOCK, DIGITS = 128, 20
 """Bytes of the longest text that the loop takes, and most digits of a number."""
 
 
 def hashes(uids: Iterable[str]) -> NDArray[np.uint64]:
-    """Return the hashes of uids, (n,), one after the other."""
+    """Return the hashes of uids, (n,), computed by Python."""
     digests = (hashlib.blake2b(u.encode(), digest_size=8).digest() for u in uids)
     return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)
 
 
 def hashes_of_numbered(names: Numbered) -> NDArray[np.uint64]:
-    """Return the hashes of names that count, (n,); the names are not made."""
+    """Return the hashes of numbered names, (n,), without storing the names."""
     parts = [np.empty(0, np.uint64)]
     for name, count in names.parts:
         head, loop = f"{name}/".encode(), _compiled() if count >= MANY else None
@@ -59,7 +59,7 @@ def hashes_of_column(uids: Column) -> NDArray[np.uint64]:
 
 @cache
 def _compiled() -> ct.CDLL | None:
-    """Return the compiled loops; None where nothing can be compiled."""
+    """Return the compiled loops, or None if there is no compiler."""
     try:
         return build([(header("native/uid_keys.h"), ())])[0]
     except CompileError:

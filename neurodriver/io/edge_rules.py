@@ -1,4 +1,4 @@
-"""Which edges of a table learn, by which rule, and with which numbers of their own."""
+"""Which edges of a table learn, by which rule, and with which parameters of single synapses."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..model.plasticity import Plasticity
 from .arrow import ColumnTable
 
 Rules = Plasticity | Mapping[str, Plasticity | None] | None
-"""The rule of all edges; or rules by the values of a column, None for edges that do not learn."""
+"""A rule for all edges, or value of a column -> rule; None for edges that do not learn."""
 
 PLAIN = -1
 """Code of edges that do not learn."""
@@ -31,13 +31,14 @@ class EdgeRules:
     Parameters
     ----------
     given : Plasticity, mapping, or None
-        The rule of all edges; or the rule of each value of ``column``.
+        A rule for all edges, or value of ``column`` -> rule.
     column : str, optional
-        Column of the edges that says by which rule they learn; where it is empty, by none.
+        Column of the edges that names their rule. Edges where it is empty do not learn.
     params : mapping of str to str
-        Parameter of a rule, or ``init`` and a variable of synapses -> column of the edges.
+        Name of a parameter of a rule -> column of the edges. ``init`` and the name of a variable of
+        synapses, in one word, means the initial value of this variable.
     faults : Faults
-        What does not fit is added.
+        Errors are added here.
     """
 
     def __init__(
@@ -73,7 +74,7 @@ class EdgeRules:
         return [*([] if self.column is None else [self.column]), *self.params.values()]
 
     def read(self, table: ColumnTable) -> dict[str, Column]:
-        """Return the code of each edge's rule, and numbers of synapses, NaN where there is none."""
+        """Return the code of each edge's rule, and parameters of synapses, NaN where not given."""
         out: dict[str, Column] = {
             key: table.numbers(column, empty=True) for key, column in self.params.items()
         }
@@ -89,7 +90,7 @@ class EdgeRules:
         return out
 
     def parts(self, codes: Column | None, chosen: NDArray[np.bool_] | None) -> Iterator[Part]:
-        """Yield which of the chosen edges, or of all, learn by one rule, and its code."""
+        """Yield the edges of each rule, among the chosen or all edges, and the code of the rule."""
         if codes is None:
             yield slice(None) if chosen is None else chosen, 0
             return
@@ -111,14 +112,14 @@ class EdgeRules:
         return self.names[code] if used == access else f"{self.names[code]} -> {access}"
 
     def numbers(self, code: int, part: Mapping[str, Column]) -> dict[str, Column]:
-        """Return the numbers that synapses have of their own: without one, that of the rule."""
+        """Return the parameters of single synapses; where none is given, that of the rule."""
         rule = self.rule(code)
         own = {key: part[key] for key in self.params if key in _numbers(rule)}
         return complete(own, rule) if isinstance(rule, Plasticity) else {}
 
 
 def _numbers(rule: Any) -> list[str]:
-    """Return what an edge may have a number of, by a rule."""
+    """Return the parameters of a rule that an edge may give."""
     if not isinstance(rule, Plasticity):
         return []
     return [*rule.params, *(f"{INITIAL}{name}" for name in rule.synapse)]

@@ -1,7 +1,8 @@
-"""NIR, the Neuromorphic Intermediate Representation -> ``Circuit``.
+"""Read NIR, the Neuromorphic Intermediate Representation, as a ``Circuit``.
 
-Pedersen et al. 2024, Nat Commun 15:8122, doi:10.1038/s41467-024-52259-9. Neurons become models with
-the same parameters, matrices become connections with the same weights, and delays become theirs.
+The format is that of Pedersen et al. 2024, Nat Commun 15:8122, doi:10.1038/s41467-024-52259-9.
+Nodes of neurons become populations with the same parameters. Matrices become the weights of
+connections, and ``Delay`` nodes become their delays.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ NEURONS = {
     ),
     "CubaLI": ("NIRCubaLI", ("tau_syn", "tau_mem", "r", "v_leak", "w_in")),
 }
-"""Primitive -> model and the parameters that both have."""
+"""Primitive of NIR -> model here, and the parameters, which have the same names."""
 
 INPUT = "SpikeSource"
 """Model of an ``Input``."""
@@ -42,25 +43,25 @@ KNOWN = (*NEURONS, *MATRICES, DELAY, "Input", "Output")
 """Primitives that are read and written."""
 
 OUTPUT = "nir_output"
-"""Node column with the name of the ``Output`` that a neuron leads to."""
+"""Node column with the name of the ``Output`` node that follows a neuron."""
 
 DIRECT = "one to one"
-"""Name of the connections of an edge without nodes between."""
+"""Name of the connections of an edge that joins two populations directly."""
 
 ARROW = " > "
-"""Between the nodes of a way, in the name of its connections: ``Delay:d > Linear:w``."""
+"""Separator of nodes in the name of connections: ``Delay:d > Linear:w``."""
 
 
 @dataclass(frozen=True)
 class Way:
-    """Nodes that carry signals from one population to another.
+    """A path from one population to another through matrices and delays.
 
     Attributes
     ----------
     source, target : str
         Names of the populations.
     names : tuple of str
-        Nodes between them.
+        Nodes between the populations, in the order of the path.
     """
 
     source: str
@@ -74,22 +75,22 @@ def read_nir(source: Any, *, strict: bool = False) -> Circuit:
     Parameters
     ----------
     source : path or nir.NIRGraph
-        What ``nir.write`` writes, or a graph.
+        File that ``nir.write`` has written, or a graph.
     strict : bool
         Turn warnings into errors.
 
     Returns
     -------
     Circuit
-        Each neuron node and each ``Input`` is a population of its name, with the uids
-        ``<name>/<number>``; an ``Input`` consists of SpikeSources.
+        Each node of neurons and each ``Input`` is a population with the node's name. Its uids are
+        ``<name>/<number>``. An ``Input`` becomes SpikeSources.
 
     Raises
     ------
     CircuitError
-        With all that has no meaning here, by the names of nodes and primitives.
+        With all nodes and primitives that neurodriver does not have.
     NeurodriverError
-        Without the package ``nir``.
+        If the package ``nir`` is not installed.
     """
     nir = needed("nir", "nir")
     where = str(source) if isinstance(source, str | os.PathLike) else "NIR graph"
@@ -115,7 +116,7 @@ def _graph(nir: Any, path: Path, where: str) -> Any:
 
 
 class _NIRReader:
-    """Takes neurons, then the ways between them."""
+    """Reads the neurons, then the paths between them."""
 
     def __init__(self, graph: Any, faults: Faults) -> None:
         self.nodes: dict[str, Any] = dict(graph.nodes)
@@ -127,7 +128,7 @@ class _NIRReader:
         self.starts: dict[str, int] = {}
         self.counts: dict[str, int] = {}
         self.bias: dict[str, NDArray[np.float64]] = {}
-        """Sum of the biases that reach each population."""
+        """Sum of the biases of the matrices that lead into each population."""
         self.biased: set[tuple[str, str]] = set()
         for name, kind in self.kinds.items():
             if kind not in KNOWN:
@@ -165,7 +166,7 @@ class _NIRReader:
             self.groups.append((model, count, params, uids, texts))
 
     def _columns(self, name: str) -> dict[str, Column]:
-        """Return the parameters of a node, and note how many cells it has."""
+        """Return the parameters of a node, and store its number of cells."""
         node, kind = self.nodes[name], self.kinds[name]
         if kind == "Input":
             shape = tuple(int(n) for n in np.asarray(node.input_type["input"]).ravel())
@@ -184,7 +185,7 @@ class _NIRReader:
         return {key: column.astype(np.float64) for key, column in found.items()}
 
     def _ways(self, source: str, at: str, names: tuple[str, ...]) -> Iterator[Way]:
-        """Yield the ways from a population on."""
+        """Yield all paths that begin at a population."""
         for name in self.after[at]:
             kind = self.kinds[name]
             if name in names:
@@ -202,7 +203,7 @@ class _NIRReader:
             self.faults.add(f"node {quoted(way.names[0])} ({self.kinds[way.names[0]]}): {say}")
 
     def _connect(self, way: Way) -> None:
-        """Make the connections of a way."""
+        """Make the connections of a path."""
         where = f"{quoted(way.source)} -> {quoted(way.target)}"
         if self.kinds[way.source] in ("LI", "CubaLI"):
             say = f"{self.kinds[way.source]} has no spikes; only an Output may follow"

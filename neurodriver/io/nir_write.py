@@ -1,4 +1,4 @@
-"""``Circuit`` -> NIR: neurons, matrices and delays."""
+"""Write a ``Circuit`` as NIR: nodes of neurons, matrices and delays."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def as_nir(circuit: Circuit) -> Any:
     Returns
     -------
     nir.NIRGraph
-        A circuit that was read becomes the graph that it was. Numbers are float32 where that holds
-        all of them exactly, else float64.
+        A circuit that was read gives the same graph. Numbers are float32 if this represents all of
+        them exactly, otherwise float64.
 
     Raises
     ------
@@ -54,7 +54,7 @@ def as_nir(circuit: Circuit) -> Any:
 
 
 def write_nir(circuit: Circuit, path: Path) -> None:
-    """Write a circuit to a file of NIR, which is there when it is complete."""
+    """Write a circuit to a NIR file, which gets its name when it is complete."""
     graph, nir = as_nir(circuit), needed("nir", "nir")
     with complete_or_none(path) as part:
         nir.write(part, graph)
@@ -68,12 +68,12 @@ class _NIRWriter:
         self.nodes: dict[str, tuple[str, dict[str, Any]]] = {}
         self.edges: dict[tuple[str, str], None] = {}
         self.bias: dict[str, Matrix] = {}
-        """Biases of populations that no Affine has yet."""
+        """Biases of populations that are not yet part of an Affine."""
         self.before: dict[str, list[str]] = {}
         """Matrices that lead into each population."""
 
     def neurons(self) -> None:
-        """Make a node of each population."""
+        """Make a node for each population."""
         for name, members in zip(self.places.names, self.places.members, strict=True):
             which = np.unique(np.searchsorted(self.circuit.starts, members, side="right") - 1)
             group = self.circuit.groups[int(which[0])]
@@ -156,7 +156,7 @@ class _NIRWriter:
             self.edges[a, b] = None
 
     def _add(self, name: str, kind: str, numbers: dict[str, Any]) -> str:
-        """Add a node; return its name. A node of that name with the same numbers is the same."""
+        """Add a node, unless there is one with this name and the same numbers; return its name."""
         wanted, count = name, 0
         while wanted in self.nodes:
             known, old = self.nodes[wanted]
@@ -171,7 +171,7 @@ class _NIRWriter:
         return wanted
 
     def place_biases(self) -> None:
-        """Make an Affine of the first matrix before a population that has a bias."""
+        """Change the first matrix that leads into a population with a bias to an Affine."""
         for name, bias in self.bias.items():
             before = self.before.get(name, [])
             shared = [n for n in before if sum(n in many for many in self.before.values()) > 1]
@@ -183,7 +183,7 @@ class _NIRWriter:
                 self.nodes[before[0]] = "Affine", {**numbers, "bias": bias}
 
     def outputs(self) -> None:
-        """Add an Output after each population that has one, or else that leads nowhere."""
+        """Add an Output after each population that had one; without any, after those at the end."""
         said: dict[str, str] = {}
         for group in self.circuit.groups:
             column = group.columns.get(OUTPUT)

@@ -1,4 +1,4 @@
-"""Columns of a population on axes, in the shape of its cells."""
+"""Recorded rows in the shape of a population with axes, such as (rows, y, x)."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ AXES = "axes"
 """Attribute of a recording: population -> number of cells along each of its axes, as JSON."""
 
 MOST_TEXT = 60_000
-"""Longest attribute; HDF5 takes 64 KiB for all of an object."""
+"""Largest number of characters of the attribute; HDF5 limits those of an object to 64 KiB."""
 
 Sizes = Mapping[str, int]
 """Axis -> number of cells along it; the last axis is the fastest."""
 
 
 def axes_attribute(sizes: Mapping[str, Sizes]) -> dict[str, str]:
-    """Return the attribute that keeps the axes of populations; none where it gets too long."""
+    """Return the attribute with the axes of populations, or none if it would be too long."""
     text = json.dumps(sizes)
     return {AXES: text} if sizes and len(text) < MOST_TEXT else {}
 
 
 def axes_of(attributes: Mapping[str, Any]) -> dict[str, Sizes]:
-    """Return the axes that a recording keeps; none where it keeps none that can be read."""
+    """Return the axes in the attributes of a recording, or none if they cannot be read."""
     try:
         found = json.loads(str(attributes.get(AXES, "{}")))
         return {str(p): {str(a): int(n) for a, n in axes.items()} for p, axes in found.items()}
@@ -37,12 +37,12 @@ def axes_of(attributes: Mapping[str, Any]) -> dict[str, Sizes]:
 
 
 def chosen(name: str, populations: Sequence[str], axes: Mapping[str, Sizes], where: str) -> str:
-    """Return the population that is meant: the named one, or the only one.
+    """Return the population with this name, or without a name the only one with axes.
 
     Raises
     ------
     RecordingError
-        Where there is none on axes, or several.
+        If no population of this name has axes, or if several have and no name is given.
     """
     there = [one for one in populations if one in axes]
     if name and name not in there:
@@ -68,7 +68,7 @@ def in_shape(
         The cell of each column: ``<population>/<number>``.
     sizes : mapping of str to int
     where : str
-        What messages call the values.
+        Name of the values in error messages.
 
     Returns
     -------
@@ -78,7 +78,7 @@ def in_shape(
     Raises
     ------
     RecordingError
-        Where these cells are no block of indices along the axes.
+        If the recorded cells are not a rectangular block of indices along the axes.
     """
     extent = tuple(sizes.values())
     numbers = np.array([int(uid.rpartition("/")[2]) for uid in uids], dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Ctrl-C waits for the end of a step, unless that takes too long."""
+"""Ctrl-C ends a run after the present step, or within it if the step takes too long."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from ..system import interrupt_main_thread
 from .in_flight import CallsInFlight
 
 PATIENCE = 0.6
-"""Seconds that a step may still take after Ctrl-C."""
+"""Processor time that a step may still take after Ctrl-C, s."""
 
 END_SECONDS = 5.0
-"""Seconds that threads may take to leave a step that is ended."""
+"""Time in which threads must leave a step that is ended, s."""
 
 LONGER = 20
-"""Times the seconds after which a step is ended, even if it has computed less."""
+"""A step is ended after this multiple of the patience in wall-clock time in any case."""
 
 _PAUSE = 0.02
 
@@ -33,7 +33,7 @@ _BACKENDS = str(Path(__file__).parents[1] / "backends")
 
 
 def _computes() -> bool:
-    """Whether the first thread is in compiled code."""
+    """Whether the main thread is in compiled code."""
     frame = sys._current_frames().get(threading.main_thread().ident or 0)
     return frame is not None and frame.f_code.co_filename.startswith(_BACKENDS)
 
@@ -41,9 +41,10 @@ def _computes() -> bool:
 def outlasts(
     seconds: float, over: Callable[[], bool], computes: Callable[[], bool] = lambda: True
 ) -> bool:
-    """Wait until something is over, for some seconds; return whether it is not.
+    """Wait for some seconds until something is over; return True if it is not over then.
 
-    Where it computes, these are seconds of the processor: a busy machine has none of them to spare.
+    While it computes, the seconds are processor time. So a step is not ended only because other
+    programs keep the processor busy.
     """
     until, spent = time.monotonic() + seconds, time.process_time() + seconds
     while not over():
@@ -55,34 +56,34 @@ def outlasts(
 
 
 def nothing_runs() -> bool:
-    """Tell that there is no compiled code to end."""
+    """Return False: there is no compiled code to end."""
     return False
 
 
 def end_call(backend: Backend) -> bool:
-    """End the step that compiled code is in, from another thread; return whether it was.
+    """End the step that compiled code runs, from another thread; return whether it ran one.
 
-    What the backend advances is of no further use then.
+    The state of the circuit is not valid after that.
     """
     return isinstance(backend, Interruptible) and backend.interrupt(END_SECONDS)
 
 
 def boundary_of(backend: Backend, calls: CallsInFlight) -> StepBoundary:
-    """Return a boundary of the steps of a backend; where they take long, its patience is longer."""
+    """Return a `StepBoundary` for a backend. If its steps take long, the patience is longer."""
     return StepBoundary(lambda: end_call(backend), lambda: PATIENCE + 2 * calls.seconds_per_step)
 
 
 class StepBoundary:
-    """Lets a SIGINT that arrives within a step take effect after it.
+    """Delays a SIGINT that arrives within a step until the step is complete.
 
-    A second one takes effect at once. So does the first one after a while, also in compiled code.
-    Nothing is done where a program has a handler of its own, or in other threads than the first
-    one.
+    If the step takes longer than ``patience``, it is ended. A second SIGINT takes effect at once.
+    Nothing is done if the program has a signal handler of its own, or outside of the main thread.
 
     Parameters
     ----------
     interrupt : callable
-        Ends compiled code of this thread, and returns whether it has. Another thread calls it.
+        Ends the compiled code that the main thread runs, and returns whether it ran any. It is
+        called from another thread.
     patience : callable
         Returns the seconds that a step may still take.
 

@@ -1,4 +1,4 @@
-"""``ProgramCache``: what has been looked up in a program, until there is another program."""
+"""``ProgramCache``: values that were computed for a program, until the program changes."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ T = TypeVar("T")
 
 
 class ProgramCache:
-    """Values by key, which hold for one program."""
+    """Values by key, which are valid for one program."""
 
     def __init__(self) -> None:
         self._program: Program | None = None
         self._values: dict[Hashable, Any] = {}
 
     def get(self, program: Program, key: Hashable, find: Callable[[], T]) -> T:
-        """Return the value of a key; ``find`` returns it where it is not known."""
+        """Return the value of a key; ``find`` computes it the first time."""
         if program is not self._program:
             self._program, self._values = program, {}
         if key not in self._values:

@@ -1,4 +1,4 @@
-"""``Handle``: the threads of a step loop, whose calls another thread may end."""
+"""``Handle``: the threads of a compiled step loop, whose calls another thread can end."""
 
 from __future__ import annotations
 
@@ -13,20 +13,21 @@ from ...codegen.generate import Task
 from ...errors import NeurodriverError
 
 EXIT_SECONDS = 1.0
-"""What a call gets to return when the program ends."""
+"""Time in which a call must return when the program ends, s."""
 
 _ptr, _i64 = ct.c_void_p, ct.c_longlong
 
 
 class Handle:
-    """What the compiled step loop has made for a backend: it ends with the backend.
+    """The C++ object with the threads of a step loop. It is destroyed with its owner.
 
     Parameters
     ----------
     owner : object
+        The backend.
     library : ctypes.CDLL
     address : int or None
-        None where the threads could not be started.
+        Address of the C++ object; None if its threads could not be started.
     threads : int
     kind : str
         Ending of the names of functions: ``_batch`` for copies.
@@ -47,15 +48,15 @@ class Handle:
 
     @property
     def pointer(self) -> ct.c_void_p:
-        """What functions of the library are given."""
+        """Address of the object, the first argument of the library's functions."""
         if self._closed:
             raise NeurodriverError("LPU: closed; make a new one to run again")
         return _ptr(self._address)
 
     def interrupt(self, seconds: float) -> bool:
-        """Let a call that another thread is in return, after some seconds at most.
+        """End a call that another thread runs, within some seconds; return whether there was one.
 
-        Return whether there was one. What it was advancing is neither at one step nor at another.
+        The step is then incomplete, so the state of the circuit is not valid.
         """
         with self._closing:
             if self._closed:
