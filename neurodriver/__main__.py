@@ -112,7 +112,7 @@ class _Ended:
 
 
 def _show_every_character() -> None:
-    """Let an output show the number of a character that it has not, as files of Windows may."""
+    """Print characters that an output cannot show as their codes, such as ``\\u03c4``."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper) and stream.errors == "strict":
             stream.reconfigure(errors="backslashreplace")
