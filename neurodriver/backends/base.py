@@ -182,6 +182,22 @@ class Interruptible(Backend, Protocol):
 
 
 @runtime_checkable
+class ExchangingBackend(Gated, Protocol):
+    """A backend whose step loop can exchange messages at gates by itself.
+
+    Attributes
+    ----------
+    runtime : CDLL
+        Has ``nd_set_messages``, which takes the handle and a table of `parallel.native_exchange`.
+    handle : int
+        Address of the step loop.
+    """
+
+    runtime: Any
+    handle: int
+
+
+@runtime_checkable
 class Ahead(Backend, Protocol):
     """A backend that can begin a call before the rows of the last one are here.
 

@@ -17,6 +17,8 @@ from ..errors import CircuitError, quoted
 from ..model.kinds import VariableKind
 from ..ports import Pattern
 from .circuit import Circuit, Column, Connections, Group, Port
+from .drawn import Drawn
+from .drawn_share import crossings, is_divided, share_of
 from .plastic import with_largest
 from .pointers import pointers
 from .random_keys import own_keys
@@ -110,6 +112,10 @@ def bridges_of(circuit: Circuit, of: Numbers, names: Sequence[str]) -> list[Brid
     """Return what flows between the parts, ordered by source, target and variable."""
     found: dict[tuple[int, int, str], list[Numbers]] = {}
     for links in circuit.connections:
+        if isinstance(links, Drawn) and is_divided(circuit, links):
+            for first, second, sources in crossings(links, of, len(names)):
+                found.setdefault((first, second, links.variable), []).append(sources)
+            continue
         a, b = of[links.source], of[links.target]
         across = np.flatnonzero(a != b)
         if len(across):
@@ -187,7 +193,7 @@ def _part(circuit: Circuit, of: Numbers, part: int, name: str, bridges: list[Bri
         uids = np.strings.add("port ", columns["selector"])
         groups.append(Group(Port, {}, len(uids), uids, columns))
     whole = map(with_largest, circuit.connections)
-    links = [into_part(links, of, part, number, entries) for links in whole]
+    links = [into_part(circuit, links, of, part, number, entries).expanded() for links in whole]
     kept = tuple(one for one in links if len(one))
     namespace = circuit.random_namespace or ""
     connections = kept + tuple(outgoing)
@@ -233,6 +239,7 @@ def own_groups(circuit: Circuit, of: Numbers, part: int) -> tuple[list[Group], N
 
 
 def into_part(
+    circuit: Circuit,
     links: Connections,
     of: Numbers,
     part: int,
@@ -240,6 +247,12 @@ def into_part(
     entries: list[tuple[Bridge, int]],
 ) -> Connections:
     """Return the connections into one part, in their order; those from elsewhere from ports."""
+    if isinstance(links, Drawn) and is_divided(circuit, links):
+        every = number.copy()
+        for one, first in entries:
+            if one.variable == links.variable:
+                every[one.sources] = first + np.arange(len(one.sources))
+        return share_of(links, every, number)
     mine = links.taken(np.flatnonzero(of[links.target] == part))
     source = number[mine.source]
     for one, first in entries:

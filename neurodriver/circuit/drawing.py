@@ -18,7 +18,7 @@ from ..native.compiler import build
 from ..native.headers import INLINE, header
 from ..profiling.phases import phased
 from ..system import cores, free_memory
-from .distributions import Law
+from .distributions import Law, law_of
 from .located import Located
 from .rules import Ends, Lattice, Rule
 
@@ -31,6 +31,9 @@ _integer, _real, _array = ct.c_longlong, ct.c_double, ct.c_void_p
 
 FURTHER = 4
 """First stream of further numbers, after those of targets, weights, delays and shares."""
+
+SAME = law_of(1.0)
+"""Law of a number that nobody asks for."""
 
 BYTES = 4
 """Least that a connection takes: the number of its target."""
@@ -73,7 +76,7 @@ class _Rule(ct.Structure):
 
 
 class _RowsStruct(ct.Structure):
-    _fields_ = [*_fields(_array, "begin skip count"), ("threads", _integer)]
+    _fields_ = [*_fields(_array, "begin skip count listed rank"), ("threads", _integer)]
 
 
 @cache
@@ -105,6 +108,51 @@ FEW = 1 << 14
 """Connections that one thread draws sooner than a second thread starts."""
 
 
+def _native(
+    rule: Rule, ends: Ends, key: int, weight: Law, delay: Law, located: Located | None = None
+) -> tuple[_Rule, list[Any]]:
+    """Return a projection for compiled code, and what has to be kept for it."""
+    given: dict[str, Any] = {"number": 0, "multapses": 1, "chance": 0.0, **rule.fields}
+    kept: list[Any] = []
+    lattice = _Lattice()
+    if isinstance(rule, Lattice):
+        lattice, kept = _lattice(rule)
+    space = None
+    if located is not None:
+        placed = located.native(ends)
+        kept.append(placed)
+        given["kind"], space = located.kind, ct.addressof(placed.struct)
+    made = _Rule(
+        key=key,
+        sources=len(ends.source),
+        targets=len(ends.target),
+        shift=ends.source.start - ends.target.start,
+        weight=_Law(*vars(weight).values()),
+        delay=_Law(*vars(delay).values()),
+        lattice=lattice,
+        space=space,
+        **given,
+    )
+    return made, kept
+
+
+@phased("draw connections")
+def reaches(
+    rule: Rule, ends: Ends, key: int, part: NDArray[np.int32], parts: int
+) -> NDArray[np.bool_]:
+    """Return which parts the connections of each source reach, (sources, parts).
+
+    ``part`` is that of each target, (targets,). The rule is none of place.
+    """
+    native, _kept = _native(rule, ends, key, SAME, SAME)
+    threads = cores()
+    length = np.zeros(len(ends.source), np.int64)
+    _call("nd_lengths", native, threads, length)
+    out = np.zeros((len(length), parts), np.uint8)
+    _call("nd_reaches", native, threads, length, part, parts, out)
+    return out.astype(bool)
+
+
 class Rows:
     """Connections of a projection into some targets: rows are sources, targets ascend in each.
 
@@ -124,6 +172,9 @@ class Rows:
         Default: one for each core.
     located : Located, optional
         Of a rule of place: where the ends are.
+    numbers : (targets,) int32, optional
+        What each target is written with, ascending where it is not negative; connections into the
+        others are left out. ``window`` is one of these numbers. Not for rules of place.
 
     Attributes
     ----------
@@ -141,46 +192,46 @@ class Rows:
         window: range | None = None,
         threads: int | None = None,
         located: Located | None = None,
+        numbers: NDArray[np.int32] | None = None,
     ) -> None:
         self.ends = ends
         self.threads = threads or cores()
-        given: dict[str, Any] = {"number": 0, "multapses": 1, "chance": 0.0, **rule.fields}
-        self._kept: list[Any] = []
-        lattice = _Lattice()
-        if isinstance(rule, Lattice):
-            lattice, self._kept = _lattice(rule)
-        space = None
-        if located is not None:
-            placed = located.native(ends)
-            self._kept.append(placed)
-            given["kind"], space = located.kind, ct.addressof(placed.struct)
-        sources, targets = len(ends.source), len(ends.target)
-        self._rule = _Rule(
-            key=key,
-            sources=sources,
-            targets=targets,
-            shift=ends.source.start - ends.target.start,
-            weight=_Law(*vars(weight).values()),
-            delay=_Law(*vars(delay).values()),
-            lattice=lattice,
-            space=space,
-            **given,
-        )
-        _check_memory(rule, ends, window)
+        self._rule, self._kept = _native(rule, ends, key, weight, delay, located)
+        sources = len(ends.source)
+        if numbers is None:
+            _check_memory(rule, ends, window)
         self._length, self.skip = (np.zeros(sources, dtype=np.int64) for _ in range(2))
         _call("nd_lengths", self._rule, self.threads, self._length)
-        first, last = 0, targets
+        self.numbers, self._rank = numbers, np.zeros(0, np.int32)
+        if numbers is None:
+            self._find(window)
+        else:
+            self._find_some(numbers, window)
+        self._listed = self._begin = np.cumsum(self.count) - self.count
+        self.threads = min(self.threads, 1 + self.edges // FEW)
+
+    def _find(self, window: range | None) -> None:
+        """Count the connections into a window of targets."""
+        first, last = 0, len(self.ends.target)
         if window is not None:
-            first = min(max(window.start - ends.target.start, 0), last)
-            last = max(min(window.stop - ends.target.start, last), first)
+            first = min(max(window.start - self.ends.target.start, 0), last)
+            last = max(min(window.stop - self.ends.target.start, last), first)
         self._window = first, last
         self.count = self._length
-        if self._window != (0, targets):
-            self.count = np.empty(sources, dtype=np.int64)
+        if self._window != (0, len(self.ends.target)):
+            self.count = np.empty(len(self._length), dtype=np.int64)
             given_rows = (self._length, first, last, self.skip, self.count)
             _call("nd_window", self._rule, self.threads, *given_rows)
-        self._begin = np.concatenate([[0], np.cumsum(self.count)])[:-1].astype(np.int64)
-        self.threads = min(self.threads, 1 + self.edges // FEW)
+
+    def _find_some(self, numbers: NDArray[np.int32], window: range | None) -> None:
+        """Count the connections into targets with a number in a window."""
+        if window is not None:
+            numbers = np.where((numbers >= window.start) & (numbers < window.stop), numbers, -1)
+        self.numbers = np.ascontiguousarray(numbers, np.int32)
+        wanted = numbers[numbers >= 0]
+        self._window = (int(wanted[0]), int(wanted[-1]) + 1) if len(wanted) else (0, 0)
+        self.count = np.zeros(len(self._length), dtype=np.int64)
+        _call("nd_count_some", self._rule, self.threads, self._length, self.numbers, self.count)
 
     @property
     def edges(self) -> int:
@@ -198,6 +249,12 @@ class Rows:
         """
         if begin is not None:
             self._begin = np.array(begin, dtype=np.int64)
+        if self.numbers is not None:
+            self._from = -origin
+            numbers = np.where(self.numbers < 0, -1, self.numbers - origin).astype(np.int32)
+            self._rank = np.empty(self.edges, np.int32)
+            self._on_rows("nd_place_some", self._length, numbers, target, self._rank)
+            return
         self._from = self.ends.target.start - origin
         self._on_rows("nd_place", self._length, *self._window, self._from, target)
 
@@ -294,8 +351,9 @@ class Rows:
         return self._from + self._window[0], self._from + self._window[1]
 
     def _on_rows(self, name: str, *given: Any) -> None:
-        columns = (c.ctypes.data for c in (self._begin, self.skip, self.count))
-        _call(name, self._rule, _RowsStruct(*columns, self.threads), *given)
+        columns = [c.ctypes.data for c in (self._begin, self.skip, self.count, self._listed)]
+        rank = self._rank.ctypes.data if self.numbers is not None else None
+        _call(name, self._rule, _RowsStruct(*columns, rank, self.threads), *given)
 
 
 @phased("draw connections")
@@ -310,6 +368,17 @@ def near_first(
     size = 0 if multiple is None else multiple.itemsize
     numbers = (cores(), len(count), width, size)
     _call("nd_near_first", *numbers, first, code, multiple, count)
+
+
+@phased("draw connections")
+def ascending(first: Integers, width: int, code: NDArray[np.int32], multiple: Multiples) -> None:
+    """Order the connections of each row by their targets, the remainders of codes by ``width``.
+
+    Arrays are those of `near_first`.
+    """
+    size = 0 if multiple is None else multiple.itemsize
+    numbers = (cores(), len(first) - 1, width, size)
+    _call("nd_ascending", *numbers, first, code, multiple)
 
 
 def _lattice(rule: Lattice) -> tuple[_Lattice, list[Any]]:

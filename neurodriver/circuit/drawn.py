@@ -55,6 +55,34 @@ class Drawn(Connections):
     def __repr__(self) -> str:
         return f"Drawn({self.projection.label!r}, {self.projection.rule})"
 
+    @property
+    def sources(self) -> NDArray[np.int32]:
+        """Component number of each source, (sources,); negative where it is not in the circuit."""
+        return np.arange(self.ends.source.start, self.ends.source.stop, dtype=np.int32)
+
+    @property
+    def begins(self) -> range:
+        """Component numbers that hold all sources."""
+        return self.ends.source
+
+    @property
+    def reached(self) -> range:
+        """Component numbers that hold all targets."""
+        return self.ends.target
+
+    def begin_in(self, first: int, last: int) -> bool:
+        return self.begins.start < last and self.begins.stop > first
+
+    @property
+    def mean_degree(self) -> float | None:
+        """Number of connections that a target is expected to have; None where targets differ."""
+        rule = self.projection.rule
+        if self.located is not None or rule.columns:
+            return None
+        known = rule.edges(self.ends)
+        chance = rule.fields.get("chance", 0.0) * len(self.ends.source)
+        return chance if known is None else known / max(len(self.ends.target), 1)
+
     def rows(self, window: range | None = None, threads: int | None = None) -> Rows:
         """Return the rows by source, for targets in a window of component numbers."""
         laws = self.weight, self.latency
@@ -103,8 +131,6 @@ class Drawn(Connections):
         return self._as_columns(self.rows(range(number, number + 1)))
 
     def _as_columns(self, rows: Rows) -> Connections:
-        first = self.ends.source.start
-        every = np.arange(first, first + len(rows.count), dtype=np.int32)
         target = np.empty(rows.edges, dtype=np.int32)
         rows.place(target)
         columns: dict[str, Column] = {}
@@ -116,7 +142,7 @@ class Drawn(Connections):
             else:
                 columns[name] = np.asarray(value, dtype=np.float64)
         delay = columns.pop("delay")
-        source = np.repeat(every, rows.count)
+        source = np.repeat(self.sources, rows.count)
         if self.plasticity is not None:
             columns |= {name: np.asarray(value) for name, value in self.learning.items()}
             columns |= {name: self.column(name) for name in self.plasticity.columns}

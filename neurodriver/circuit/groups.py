@@ -277,6 +277,10 @@ class Connections:
     def __len__(self) -> int:
         return len(self.source)
 
+    def begin_in(self, first: int, last: int) -> bool:
+        """Whether a source is one of the components ``first`` to ``last - 1``."""
+        return bool(((self.source >= first) & (self.source < last)).any())
+
     def taken(self, rows: NDArray[np.integer]) -> Connections:
         """Return some of the connections."""
         ends, data = (self.source[rows], self.target[rows]), _taken(self.data, rows)

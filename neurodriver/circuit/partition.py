@@ -27,6 +27,8 @@ from numpy.typing import ArrayLike, NDArray
 from ..errors import CircuitError
 from .circuit import Circuit, Connections
 from .cut import carries_current
+from .drawn import Drawn
+from .drawn_share import is_divided
 from .pointers import pointers
 from .selection import has_populations, population_names
 
@@ -106,6 +108,10 @@ def work_of(circuit: Circuit) -> NDArray[np.float64]:
     """Return the estimated work of each component, its incoming connections included."""
     work = np.ones(circuit.count)
     for links in circuit.connections:
+        degree = links.mean_degree if isinstance(links, Drawn) else None
+        if degree is not None and isinstance(links, Drawn):
+            work[links.ends.target.start : links.ends.target.stop] += CONNECTION_COST * degree
+            continue
         work += CONNECTION_COST * np.bincount(links.target, minlength=circuit.count)
     return work
 
@@ -132,6 +138,8 @@ def _together(circuit: Circuit) -> Iterator[tuple[Numbers, Numbers]]:
     phase = circuit.phase_of
     is_port = np.repeat([g.is_port for g in circuit.groups], [g.count for g in circuit.groups])
     for links in circuit.connections:
+        if isinstance(links, Drawn) and is_divided(circuit, links):
+            continue
         fed = is_port[links.source]
         if fed.any():
             yield links.source[fed].astype(np.int64), links.target[fed].astype(np.int64)

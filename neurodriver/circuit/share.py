@@ -82,7 +82,7 @@ def _share(circuit: Circuit, of: Numbers, part: int, bridges: list[Bridge]) -> S
         uids = np.strings.add("import ", np.arange(imported).astype("U"))
         groups.append(Group(Port, {}, imported, uids, hidden=True))
     whole = map(with_largest, circuit.connections)
-    links = [into_part(one, of, part, number, entries) for one in whole]
+    links = [into_part(circuit, one, of, part, number, entries) for one in whole]
     made = Circuit.from_columns(
         circuit.name,
         groups,

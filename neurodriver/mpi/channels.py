@@ -33,6 +33,16 @@ class Channel:
         self._posted: list[Any] = []
         self._mpi = within or library() if self._requests or self._posts else None
 
+    @property
+    def requests(self) -> Sequence[Any]:
+        """The persistent requests."""
+        return self._requests
+
+    @property
+    def copied(self) -> bool:
+        """Whether something is sent from this process to itself."""
+        return bool(self._copies)
+
     @classmethod
     def together(cls, channels: Sequence[Channel]) -> Channel:
         """Return channels as one: they begin and end with one call of MPI."""

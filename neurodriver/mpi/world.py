@@ -27,6 +27,7 @@ from ..errors import NeurodriverError
 from ..system import cores
 from . import starting
 from .channels import Channel, SendsList
+from .functions import Functions, functions
 from .heartbeat import Heartbeats, this_process
 from .tasks import TASKS
 from .waiting import wait_until
@@ -122,6 +123,17 @@ class World:
 
         ``write`` returns what goes out at each start. Either may be left out.
         """
+        raise NeurodriverError("this process runs alone: there is no other rank")
+
+    @property
+    def functions(self) -> Functions | None:
+        """What compiled code may call to exchange messages; None where it cannot."""
+        return None
+
+    def sends_of_sizes(
+        self, peer: int, message: NDArray[np.uint8], sizes: Sequence[int]
+    ) -> Channel:
+        """Return a channel with a request for each size: it sends so many bytes as a list."""
         raise NeurodriverError("this process runs alone: there is no other rank")
 
     def abort(self) -> None:
@@ -286,6 +298,17 @@ class MPIWorld(World):
             return Channel(requests=requests, buffers=into)
         sent = SendsList(self._comm, peer, tag, write)
         return Channel(requests=requests, buffers=(into, sent), posts=[sent])
+
+    @property
+    def functions(self) -> Functions | None:
+        return functions()
+
+    def sends_of_sizes(
+        self, peer: int, message: NDArray[np.uint8], sizes: Sequence[int]
+    ) -> Channel:
+        tag = _TAG + 2000 + self.number % 1000
+        requests = [self._comm.Send_init(message[:size], peer, tag) for size in sizes]
+        return Channel(requests=requests, buffers=message)
 
     def abort(self) -> None:
         sys.stdout.flush()

@@ -11,11 +11,11 @@ template <int kind> ND_FN double nd_of(double a, double b, word key, integer row
 }
 
 template <int kind> static void nd_drawn(const nd_law &law, word key, integer row, int stream,
-                                         integer first, integer count, nd_scratch &own, double *out)
+                                         const int *rank, integer count, nd_scratch &own, double *out)
 {
     const double a = law.a, b = law.b, low = law.low, high = law.high, factor = law.factor;
     _Pragma("omp simd")
-    for (integer i = 0; i < count; ++i) out[i] = nd_of<kind>(a, b, key, row, first + i, 0, stream);
+    for (integer i = 0; i < count; ++i) out[i] = nd_of<kind>(a, b, key, row, rank[i], 0, stream);
     own.again.clear();
     for (integer i = 0; !law.clip && i < count; ++i)
         if (!(out[i] >= low && out[i] <= high)) own.again.push_back((int)i);
@@ -26,7 +26,7 @@ template <int kind> static void nd_drawn(const nd_law &law, word key, integer ro
         double *x = own.drawn.data();
         _Pragma("omp simd")
         for (integer i = 0; i < left; ++i)
-            x[i] = nd_of<kind>(a, b, key, row, first + at[i], n, stream);
+            x[i] = nd_of<kind>(a, b, key, row, rank[at[i]], n, stream);
         integer still = 0;
         for (integer i = 0; i < left; ++i) {
             out[at[i]] = x[i];
@@ -37,27 +37,41 @@ template <int kind> static void nd_drawn(const nd_law &law, word key, integer ro
     for (integer i = 0; i < count; ++i) out[i] = factor * nd_fmin(nd_fmax(out[i], low), high);
 }
 
-/* Values of connections first, first + 1, ... of a row. */
-static void nd_values_of(const nd_rule *r, int stream, integer row, integer first, integer count,
+/* Ranks of connections of a row: `first`, first + 1, ..., or those that are listed, if not null. */
+struct nd_ranks { integer first; const int *listed; };
+
+/* Those of the connections of a row that are asked for, from number `from` of them on. */
+static nd_ranks nd_ranks_of(const nd_rows *rows, integer row, integer from = 0)
+{
+    return {rows->skip[row] + from, rows->rank ? rows->rank + rows->listed[row] + from : nullptr};
+}
+
+/* Values of `count` connections of a row; ranks of rules of place follow each other. */
+static void nd_values_of(const nd_rule *r, int stream, integer row, nd_ranks ranks, integer count,
                          nd_scratch &own, std::vector<double> &out)
 {
     const nd_law &law = stream == ND_WEIGHT ? r->weight : r->delay;
     const word key = r->key;
     out.resize((size_t)count);
     double *to = out.data();
+    if (!ranks.listed) {
+        own.rank.resize((size_t)count);
+        std::iota(own.rank.begin(), own.rank.end(), (int)ranks.first);
+    }
+    const int *rank = ranks.listed ? ranks.listed : own.rank.data();
     switch (law.kind) {
-    case ND_NORMAL: nd_drawn<ND_NORMAL>(law, key, row, stream, first, count, own, to); break;
-    case ND_UNIFORM: nd_drawn<ND_UNIFORM>(law, key, row, stream, first, count, own, to); break;
-    case ND_LOG_NORMAL: nd_drawn<ND_LOG_NORMAL>(law, key, row, stream, first, count, own, to); break;
-    case ND_EXPONENTIAL: nd_drawn<ND_EXPONENTIAL>(law, key, row, stream, first, count, own, to); break;
+    case ND_NORMAL: nd_drawn<ND_NORMAL>(law, key, row, stream, rank, count, own, to); break;
+    case ND_UNIFORM: nd_drawn<ND_UNIFORM>(law, key, row, stream, rank, count, own, to); break;
+    case ND_LOG_NORMAL: nd_drawn<ND_LOG_NORMAL>(law, key, row, stream, rank, count, own, to); break;
+    case ND_EXPONENTIAL: nd_drawn<ND_EXPONENTIAL>(law, key, row, stream, rank, count, own, to); break;
     default: std::fill(out.begin(), out.end(), law.a);
     }
     if (stream == ND_WEIGHT && r->kind == ND_LATTICE) {
         own.target.clear();
         nd_filtered(r, row, own);
-        for (integer i = 0; i < count; ++i) to[i] *= r->lattice.factor[own.filter[first + i]];
+        for (integer i = 0; i < count; ++i) to[i] *= r->lattice.factor[own.filter[rank[i]]];
     }
-    if (r->kind >= ND_GRID) nd_space_values(r, stream, row, first, count, own, to);
+    if (r->kind >= ND_GRID) nd_space_values(r, stream, row, ranks.first, count, own, to);
 }
 
 ND_FN integer nd_steps(double delay, double dt)
@@ -70,8 +84,7 @@ ND_FN integer nd_steps(double delay, double dt)
 extern "C" void nd_values(const nd_rule *r, const nd_rows *rows, integer stream, double *out)
 {
     nd_each_row(rows->threads, r->sources, [=](integer s, nd_scratch &own) {
-        const integer skip = rows->skip[s], count = rows->count[s];
-        nd_values_of(r, (int)stream, s, skip, count, own, own.real);
+        nd_values_of(r, (int)stream, s, nd_ranks_of(rows, s), rows->count[s], own, own.real);
         std::copy(own.real.begin(), own.real.end(), out + rows->begin[s]);
     });
 }
@@ -84,7 +97,7 @@ extern "C" void nd_extremes(const nd_rule *r, integer threads, integer stream, d
     nd_each_row(threads, r->sources, [=](integer s, nd_scratch &own) {
         nd_row(r, s, 0, own);
         const std::vector<int> row = own.target;
-        nd_values_of(r, (int)stream, s, 0, (integer)row.size(), own, own.real);
+        nd_values_of(r, (int)stream, s, {0, nullptr}, (integer)row.size(), own, own.real);
         for (size_t i = row.size(); i-- > 0;) {
             const double x = own.real[i];
             if (x - x == 0 && x >= floor) {
@@ -103,7 +116,7 @@ extern "C" void nd_span(const nd_rule *r, const nd_rows *rows, double dt, intege
                         integer *most)
 {
     nd_each_row(rows->threads, r->sources, [=](integer s, nd_scratch &own) {
-        nd_values_of(r, ND_DELAY, s, rows->skip[s], rows->count[s], own, own.real);
+        nd_values_of(r, ND_DELAY, s, nd_ranks_of(rows, s), rows->count[s], own, own.real);
         const auto [low, high] = std::minmax_element(own.real.begin(), own.real.end());
         least[s] = own.real.empty() ? 0 : nd_steps(*low, dt);
         most[s] = own.real.empty() ? 0 : nd_steps(*high, dt);
@@ -128,7 +141,7 @@ static void nd_each_weight(const nd_rule *r, const nd_rows *rows, const int *tar
             const int *b = std::lower_bound(a, end, (int)to);
             while ((a = std::find_if(a, b, asked)) != b) {
                 const integer count = std::min<integer>(b - a, piece);
-                nd_values_of(r, ND_WEIGHT, s, rows->skip[s] + (a - row), count, owns[me],
+                nd_values_of(r, ND_WEIGHT, s, nd_ranks_of(rows, s, a - row), count, owns[me],
                              owns[me].real);
                 for (integer i = 0; i < count; ++i)
                     if (asked(a[i])) body(a[i], owns[me].real[i]);
@@ -179,19 +192,52 @@ extern "C" void nd_encode(const nd_rule *r, const nd_rows *rows, double dt, inte
                           void *weight)
 {
     nd_each_row(rows->threads, r->sources, [=](integer s, nd_scratch &own) {
-        const integer skip = rows->skip[s], count = rows->count[s], begin = rows->begin[s];
+        const integer count = rows->count[s], begin = rows->begin[s];
+        const nd_ranks ranks = nd_ranks_of(rows, s);
         int *row = code + begin;
         if (bytes) {
-            nd_values_of(r, ND_WEIGHT, s, skip, count, own, own.real);
+            nd_values_of(r, ND_WEIGHT, s, ranks, count, own, own.real);
             double *n = own.real.data();
             for (integer i = 0; i < count; ++i) n[i] = __builtin_rint(n[i] / unit[row[i]]);
             if (bytes == 1) std::copy(n, n + count, (signed char *)weight + begin);
             if (bytes == 2) std::copy(n, n + count, (short *)weight + begin);
             if (bytes == 4) std::copy(n, n + count, (int *)weight + begin);
         }
-        nd_values_of(r, ND_DELAY, s, skip, count, own, own.real);
+        nd_values_of(r, ND_DELAY, s, ranks, count, own, own.real);
         for (integer i = 0; i < count; ++i)
             row[i] += (int)((nd_steps(own.real[i], dt) - 1 - lag[s]) * width);
+    });
+}
+
+/* Values in the order of others: value i becomes value order[i]. */
+template <typename T> static void nd_ordered(const std::vector<int> &order, T *values, std::vector<T> &kept)
+{
+    kept.assign(values, values + order.size());
+    for (size_t i = 0; i < order.size(); ++i) values[i] = kept[order[i]];
+}
+
+/* Let the targets of each row ascend: the remainders of its codes by `width`. */
+extern "C" void nd_ascending(integer threads, integer rows, integer width, integer bytes,
+                             const integer *first, int *code, void *multiple)
+{
+    nd_shared(threads, (rows + ND_ROWS - 1) / ND_ROWS, [&](integer part, integer) {
+        std::vector<signed char> one;
+        std::vector<short> two;
+        std::vector<int> four, target, order;
+        for (integer s = part * ND_ROWS; s < std::min(rows, (part + 1) * ND_ROWS); ++s) {
+            const integer begin = first[s], count = first[s + 1] - begin;
+            target.resize((size_t)count);
+            for (integer i = 0; i < count; ++i) target[i] = code[begin + i] % (int)width;
+            if (std::is_sorted(target.begin(), target.end())) continue;
+            order.resize((size_t)count);
+            std::iota(order.begin(), order.end(), 0);
+            std::stable_sort(order.begin(), order.end(),
+                             [&](int a, int b) { return target[a] < target[b]; });
+            if (bytes == 1) nd_ordered(order, (signed char *)multiple + begin, one);
+            if (bytes == 2) nd_ordered(order, (short *)multiple + begin, two);
+            if (bytes == 4) nd_ordered(order, (int *)multiple + begin, four);
+            nd_ordered(order, code + begin, four);
+        }
     });
 }
 

@@ -10,6 +10,7 @@
  */
 #include <algorithm>
 #include <atomic>
+#include <numeric>
 #include <thread>
 #include <vector>
 
@@ -43,8 +44,13 @@ struct nd_rule {
     const struct nd_space *space;   /* rules of place */
 };
 
-/* What is asked for: connections `skip`, ... of each row, `count` of them, from `begin` on. */
-struct nd_rows { const integer *begin, *skip, *count; integer threads; };
+/* What is asked for: `count` connections of each row, which stand from `begin` on. Their ranks in the
+ * row are `skip`, ..., or listed from rank[listed] on, where `rank` is not null. */
+struct nd_rows {
+    const integer *begin, *skip, *count, *listed;
+    const int *rank;
+    integer threads;
+};
 
 struct nd_scratch {
     std::vector<int> target;
@@ -52,6 +58,7 @@ struct nd_scratch {
     std::vector<double> real, drawn;
     std::vector<int> filter;   /* lattice: the offset of each connection */
     std::vector<int> again;    /* draws outside their bounds; other half of a sort */
+    std::vector<int> rank;     /* of connections in a row */
 };
 
 /* body(part, thread) for all parts, each thread taking the next one. */
@@ -80,4 +87,5 @@ template <typename Body> static void nd_each_row(integer threads, integer rows, 
 #include "projection_draws.h"
 #include "projection_space.h"
 #include "projection_rows.h"
+#include "projection_parts.h"
 #include "projection_values.h"

@@ -12,7 +12,7 @@ from .exchange import Exchange
 from .hosting import Host
 from .module import Module
 from .routes import Routes
-from .window import Timing, connections_from
+from .window import Timing, variables_from
 
 
 @dataclass
@@ -31,7 +31,7 @@ class RankBorder:
 
     def __post_init__(self) -> None:
         self.exported = {b.variable for b in self.routes.outgoing if not b.of_modules}
-        read = {links.variable for links, _ in connections_from(self.joined)}
+        read = variables_from(self.joined)
         self.depth = dict.fromkeys(sorted(self.exported | read), self.timing.depth)
         self.window = self.timing.window
 

@@ -13,7 +13,7 @@ from ..backends.tables import InputTable, Probe
 from ..plan.edges import element_of
 from ..plan.passes.join import Joined, port_sources
 from .routes import Routes, ValueBlock
-from .window import Timing, connections_from
+from .window import Timing, variables_from
 
 HEAD = 8
 """Elements before the values of a message; the first one is the status."""
@@ -206,7 +206,7 @@ class Takes(_Side):
         at = 0
         for block in self.blocks:
             count = 0 if block.to_modules else len(block)
-            read = {links.variable for links, _ in connections_from(joined, at, count)}
+            read = variables_from(joined, at, count)
             where = str(joined.imports)
             self.reads.append([(v, rings[v].segments[where].start + at) for v in sorted(read)])
             at += count

@@ -21,6 +21,7 @@ from ..mpi import Channel, World, wait_until
 from ..plan.passes.join import Joined
 from .buffers import Array, Buffers, Sends, Takes
 from .hosting import Host
+from .native_exchange import NativeExchange, connected, list_channels
 from .routes import Routes
 from .spike_lists import SpikeLists
 from .window import Timing
@@ -46,6 +47,8 @@ class Exchange:
         Bytes that came from other ranks.
     gated : bool
         Whether the backend asks for exchanges within a call.
+    native : int
+        Exchanges that compiled code did by itself.
     imports : list of InputTable
     exports : list of Probe
     first : int
@@ -64,14 +67,15 @@ class Exchange:
         self.timing, self.window = timing, timing.window
         self.seconds = 0.0  # to wait for another rank; 0 for as long as it is there
         self.gated, self.first = False, 0
-        self.spent, self.received = 0.0, 0
+        self.spent, self.received, self.native = 0.0, 0, 0
         self._world, self._host = world, host
         self._number = 0  # of the next message
         self._peers = sorted({b.rank for b in (*routes.incoming, *routes.outgoing)})
         self._whom = f"rank {', '.join(map(str, self._peers))}"
         self._gone: set[int] = set()
         self._leaving = False
-        self._in_flight: tuple[set[int], Channel] | None = None
+        self._in_flight: tuple[set[int], Channel | NativeExchange] | None = None
+        self._native: NativeExchange | None = None
         self.sends = Sends(routes, joined, backend, timing, self._peers)
         self.takes = Takes(routes, joined, backend, timing, self._peers)
         self.lists = SpikeLists(self.sends, self.takes)
@@ -87,6 +91,8 @@ class Exchange:
             for slot in range(timing.slots)
         ]
         self._channels += [one for some in self._lists for one in some.values()]
+        self._list_channels = list_channels(world, self.lists) if world.functions else {}
+        self._channels += self._list_channels.values()
         self._messages: dict[int, tuple[list[tuple[int, Channel]], Channel]] = {}
         self._period = math.lcm(self.sends.period, self.takes.period, timing.slots)
         dense = [b for i, b in enumerate(self.takes.blocks) if i not in self.takes.listed]
@@ -104,11 +110,13 @@ class Exchange:
         A run that goes on at a later ``step`` exchanges the rows that imports do not have yet.
         """
         if step != self.first:  # windows count from here
-            self.first, self._number = step, 0
+            self.first, self._number, self._native = step, 0, None
             self._messages.clear()
         if self.gated and step % self.window:  # a kernel's gates are at multiples of the window
             self.gated = False
             self.sends.backend.gate(0, lambda step: True)  # type: ignore[attr-defined]
+        if self.gated and self._native is None:
+            self._native = self._connected()
         rows = self.timing.ahead if step else 1
         out = self.sends.latest(self._peers, step, rows)
         if self._host:
@@ -131,6 +139,28 @@ class Exchange:
         rows = self.timing.ahead
         return self._swapped(self.sends.latest(self._peers, step, rows), rows)
 
+    def _connected(self) -> NativeExchange | None:
+        """Let compiled code exchange at gates; None where it cannot."""
+        if self._host or self.timing.slots > 1:
+            return None
+        given = self._world, self.lists, self._list_channels, [*self.takes.messages[0].values()]
+        return connected(*given, lambda number: self._message(number)[1], self._period)
+
+    def _catch_up(self) -> bool:
+        """Account for what compiled code has exchanged; return whether it has begun to."""
+        if self._native is None:
+            return False
+        done, seconds, size, pending = self._native.taken()
+        self._number += done + pending
+        self.spent += seconds
+        self.received += size + done * self._window_bytes
+        self.native += done
+        if done:
+            self.lists.read(0)
+        if pending:
+            self._in_flight = set(self._peers), self._native
+        return pending
+
     def _swapped(self, out: Buffers, rows: int) -> list[Array]:
         """Exchange some rows of all blocks, apart from the messages of windows."""
         into = self.takes.room(self._peers, rows)
@@ -151,6 +181,7 @@ class Exchange:
 
     def due(self, step: int) -> bool:
         """Whether a window ends at a step."""
+        self._catch_up()
         return (step - self.first) % self.window == 0
 
     def stage(self, first: int, steps: int) -> None:
@@ -171,10 +202,11 @@ class Exchange:
             When another rank has left; call ``leave`` then.
         """
         begin = time.perf_counter()
-        self.lists.write(step)
-        if self.timing.lag:
-            self._finish()
-        self._start(GOOD)
+        if not self._catch_up():
+            self.lists.write(step)
+            if self.timing.lag:
+                self._finish()
+            self._start(GOOD)
         if not self.timing.lag:
             self._finish()
             self.lists.pass_on(step)
@@ -212,7 +244,7 @@ class Exchange:
             self._channels.clear()
 
     def _start(self, status: float) -> None:
-        channels, together = self._message()
+        channels, together = self._message(self._number)
         if self._leaving:  # one that has not answered in time is gone
             self._gone.update(peer for peer, channel in channels if not channel.done())
         if status != GOOD:
@@ -222,12 +254,13 @@ class Exchange:
             channels = [(p, c) for p, c in channels if p not in self._gone]
             together = Channel.together([c for _, c in channels])
         self._number += 1
+        if self._native is not None:
+            self._native.follow(self._number)
         self._in_flight = {peer for peer, _ in channels}, together
         together.start()
 
-    def _message(self) -> tuple[list[tuple[int, Channel]], Channel]:
-        """Return the channels of the next message, with their peers, and all of them as one."""
-        number = self._number
+    def _message(self, number: int) -> tuple[list[tuple[int, Channel]], Channel]:
+        """Return the channels of a message, with their peers, and all of them as one."""
         if number % self._period not in self._messages:
             channels = []
             for peer in self._peers:
@@ -263,7 +296,7 @@ class Exchange:
             raise Left(f"rank {', '.join(map(str, sorted(gone)))} has left the run")
         self.lists.read(slot)
 
-    def _wait(self, channel: Channel) -> None:
+    def _wait(self, channel: Channel | NativeExchange) -> None:
         wait_until(channel.done, self.seconds, self._whom, self._listen, self._world.crowded)
 
     def _listen(self) -> None:

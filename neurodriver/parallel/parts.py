@@ -26,6 +26,8 @@ from numpy.typing import NDArray
 
 from .. import mpi, settings
 from ..circuit.circuit import Circuit
+from ..circuit.drawn import Drawn
+from ..circuit.drawn_share import is_divided, least_steps
 from ..circuit.partition import given_parts, partition
 from ..circuit.share import Share, shares
 from ..errors import CircuitError, LPUExecutionError, NeurodriverError, lines_of
@@ -328,6 +330,9 @@ def least_crossing(circuit: Circuit, of: Numbers, dt: float) -> int:
     """Return the least latency of a connection from one part to another, in steps."""
     least = LONGEST
     for links in circuit.connections:
+        if isinstance(links, Drawn) and is_divided(circuit, links):
+            least = least_steps(links, of, dt, least)
+            continue
         across = of[links.source] != of[links.target]
         if across.any():
             steps = np.broadcast_to(steps_of(links, dt, circuit.phase_of), (len(links),))

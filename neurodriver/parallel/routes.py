@@ -15,7 +15,7 @@ from .directory import PortColumns
 
 Numbers = NDArray[np.int64]
 
-LISTED = 8192
+LISTED = 256
 """Values of a window from which on events go as lists; fewer are sent as rows in less time."""
 
 

@@ -48,28 +48,34 @@ class SpikeLists:
     ----------
     tables : list of InputTable
         An entry for each block that comes as lists and variable that is read of it.
+    written : dict of int to list of ListedSources
+        Rank -> sources whose events it gets.
+    into : dict of int to list of int
+        Rank -> numbers of the blocks that come from it.
+    came : list of dict of int to array
+        For each slot: rank -> the message with its lists.
     received : int
         Bytes of the last lists that came.
     """
 
     def __init__(self, sends: Sends, takes: Takes) -> None:
         self.timing, self.backend, self.dtype = sends.timing, sends.backend, sends.dtype
-        self._out: dict[int, list[_Written]] = {}
+        self.written: dict[int, list[ListedSources]] = {}
         for i in sends.listed:
             block = sends.blocks[i]
-            one = _Written(sends, block.variable, sends.elements[i])
-            self._out.setdefault(block.rank, []).append(one)
-        self._into: dict[int, list[int]] = {}
+            one = ListedSources(sends, block.variable, sends.elements[i])
+            self.written.setdefault(block.rank, []).append(one)
+        self.into: dict[int, list[int]] = {}
         for i in takes.listed:
-            self._into.setdefault(takes.blocks[i].rank, []).append(i)
+            self.into.setdefault(takes.blocks[i].rank, []).append(i)
         self._room = {
-            peer: sum(self._most(len(takes.blocks[i])) for i in some)
-            for peer, some in self._into.items()
+            peer: sum(self.most(len(takes.blocks[i])) for i in some)
+            for peer, some in self.into.items()
         }
         slots = range(self.timing.slots)
-        self._came = [{p: np.zeros(n, np.uint8) for p, n in self._room.items()} for _ in slots]
+        self.came = [{p: np.zeros(n, np.uint8) for p, n in self._room.items()} for _ in slots]
         self._lists: list[dict[int, Events]] = [{} for _ in slots]
-        self._written: dict[int, Bytes] = {}
+        self._message: dict[int, Bytes] = {}
         self.tables: list[InputTable] = []
         self._block: list[int] = []
         rings = list(sends.layout.rings)
@@ -84,7 +90,7 @@ class SpikeLists:
         self._first = 0
         self.received = 0
 
-    def _most(self, count: int) -> int:
+    def most(self, count: int) -> int:
         """Return the bytes of a block in which all sources have an event in each row."""
         events = count * self.timing.window
         begin = 8 * (self.timing.window + 1)
@@ -92,24 +98,25 @@ class SpikeLists:
 
     def ends(self, slot: int) -> dict[int, tuple[Callable[[], Bytes] | None, Bytes | None]]:
         """Return for each peer what writes a message, and where one comes."""
-        peers = sorted({*self._out, *self._into})
-        return {p: (self._writer(p), self._came[slot].get(p)) for p in peers}
+        peers = sorted({*self.written, *self.into})
+        return {p: (self._writer(p), self.came[slot].get(p)) for p in peers}
 
     def _writer(self, peer: int) -> Callable[[], Bytes] | None:
-        return (lambda: self._written[peer]) if peer in self._out else None
+        none = np.zeros(8 * (self.timing.window + 1), np.uint8)  # where a rank leaves early
+        return (lambda: self._message.get(peer, none)) if peer in self.written else None
 
     def write(self, step: int) -> None:
         """Write the lists of the window that ends when ``step`` steps are done."""
         window = self.timing.window
-        for peer, some in self._out.items():
+        for peer, some in self.written.items():
             parts = [part for one in some for part in one.parts(step - window + 1, window)]
-            self._written[peer] = np.concatenate(parts)
+            self._message[peer] = np.concatenate(parts)
 
     def read(self, slot: int) -> None:
         """Take up the lists that have come into a slot."""
         self.received = 0
-        for peer, some in self._into.items():
-            at, message = 0, self._came[slot][peer]
+        for peer, some in self.into.items():
+            at, message = 0, self.came[slot][peer]
             for i in some:
                 self._lists[slot][i], at = self._events(message, at)
             self.received += at
@@ -146,9 +153,17 @@ class SpikeLists:
         if self.tables:
             self._point(self._lists[0], self._first - step)
 
+    def inputs_of(self, block: int) -> list[int]:
+        """Return the numbers of the backend's inputs that read a block."""
+        return [self._first_input + n for n, i in enumerate(self._block) if i == block]
+
+    @property
+    def _first_input(self) -> int:
+        return len(self.backend.inputs) - self._others - len(self.tables)
+
     def _point(self, lists: dict[int, Events], row: int) -> None:
         """Point each table at a list; the call's first step takes row ``row`` of it."""
-        at = len(self.backend.inputs) - self._others - len(self.tables)
+        at = self._first_input
         for n, i in enumerate(self._block):
             begin, column, value = lists[i]
             table = self.backend.inputs[at + n]
@@ -156,22 +171,35 @@ class SpikeLists:
             table.column, table.value = column.ctypes.data, value.ctypes.data
 
 
-class _Written:
-    """Writes the events of some elements of a ring."""
+class ListedSources:
+    """Writes the events of some elements of a ring.
+
+    Attributes
+    ----------
+    count : int
+        Elements.
+    ring : RingTable
+    column : (width,) int32
+        Number of each element in the lists, or -1.
+    low, high : int
+        The elements lie between ``LANES`` times these numbers.
+    ascending : bool
+        Whether the elements ascend.
+    """
 
     def __init__(self, sends: Sends, variable: str, elements: NDArray[np.int32]) -> None:
         memory, window = sends.memory, sends.timing.window
-        rows = memory.get_buffer(variable)
+        rows, self.count = memory.get_buffer(variable), len(elements)
         depth, width = rows.shape
         self._dirty = memory.dirty.get(variable)
         if self._dirty is None:  # any element may hold something
             self._dirty = np.full(depth * width // LANES, 0xFFFF, np.uint16)
         dirty = self._dirty.ctypes.data
-        self._ring = RingTable(rows.ctypes.data, depth, width, None, dirty, None, None)
-        self._column = np.full(width, -1, np.int32)
-        self._column[elements] = np.arange(len(elements), dtype=np.int32)
-        self._low, self._high = int(elements.min()) // LANES, int(elements.max()) // LANES + 1
-        self._ascending = bool((np.diff(elements) > 0).all())
+        self.ring = RingTable(rows.ctypes.data, depth, width, None, dirty, None, None)
+        self.column = np.full(width, -1, np.int32)
+        self.column[elements] = np.arange(len(elements), dtype=np.int32)
+        self.low, self.high = int(elements.min()) // LANES, int(elements.max()) // LANES + 1
+        self.ascending = bool((np.diff(elements) > 0).all())
         self._begin = np.zeros(window + 1, np.int64)
         self._columns = np.empty(window * len(elements), np.int32)  # takes memory as it is used
         self._values = np.empty(window * len(elements), sends.dtype)
@@ -182,11 +210,11 @@ class _Written:
 
     def parts(self, first: int, rows: int) -> list[Bytes]:
         """Return the parts of a message for rows ``first`` to ``first + rows - 1``."""
-        column = ct.c_void_p(self._column.ctypes.data)
-        numbers = map(_i64, (self._low, self._high, first, rows))
-        count = self._list(ct.byref(self._ring), column, *numbers, *self._arrays)
+        column = ct.c_void_p(self.column.ctypes.data)
+        numbers = map(_i64, (self.low, self.high, first, rows))
+        count = self._list(ct.byref(self.ring), column, *numbers, *self._arrays)
         columns, values = self._columns[:count], self._values[:count]
-        if not self._ascending:
+        if not self.ascending:
             row = np.repeat(np.arange(rows), np.diff(self._begin))
             order = np.lexsort((columns, row))
             columns, values = columns[order], values[order]

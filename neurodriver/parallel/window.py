@@ -86,6 +86,16 @@ def connections_from(
             yield links, mine
 
 
+def variables_from(joined: Joined, first: int = 0, count: int | None = None) -> set[str]:
+    """Return the variables that connections read of some imports, by default of all."""
+    if joined.imports < 0:
+        return set()
+    start, end = map(int, joined.circuit.starts[joined.imports : joined.imports + 2])
+    start += first
+    end = end if count is None else start + count
+    return {links.variable for links in joined.circuit.connections if links.begin_in(start, end)}
+
+
 def longest_latency(joined: Joined, dt: float) -> int:
     """Return the longest latency of a connection from the imports in steps, 0 without any."""
     return max(

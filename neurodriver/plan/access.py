@@ -139,7 +139,7 @@ class AccessPlanner:
         if not layout.circuit.kinds.is_event(variable):
             return self._graded(number, access, plastic, count)
         learns = [learn_by_source(layout, number, variable, links, count) for links in plastic]
-        ahead = max(int(one.arrays["block"][:, 5].max()) for one in learns)
+        ahead = max(int(one.arrays["block"][:, 4].max()) for one in learns)
         without = () if drawn is None else drawn.drawn
         edges = edges_of(layout, number, access.name, variable, without=without)
         if drawn is not None:

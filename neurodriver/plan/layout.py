@@ -187,9 +187,11 @@ def rings_of(
     for number, group in enumerate(circuit.groups):
         if group.is_port:
             for links in circuit.connections:
-                start = circuit.starts[number]
-                mine = (links.source >= start) & (links.source < start + group.count)
-                if mine.any() and str(number) not in ring(links.variable).segments:
+                start = int(circuit.starts[number])
+                if (
+                    links.begin_in(start, start + group.count)
+                    and str(number) not in ring(links.variable).segments
+                ):
                     ring(links.variable).add(str(number), group.count)
     for one in rings.values():
         one.width += LANES

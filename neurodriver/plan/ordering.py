@@ -121,7 +121,7 @@ def groups_of(circuit: Circuit, drawn: Sequence[Drawn]) -> set[int]:
     return {
         g
         for links in drawn
-        for end in (links.ends.source, links.ends.target)
+        for end in (links.begins, links.reached)
         for g in range(len(circuit.groups))
         if starts[g] < end.stop and end.start < starts[g + 1]
     }

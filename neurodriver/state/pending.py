@@ -184,14 +184,13 @@ class PendingSpikes:
             self._add_stencils(one, sums)
         ring = self.program.layout.rings[self.access.variable]
         segment = ring.segments.get("inputs")
-        for lag, begin, end, source, listed in self.gather.arrays["block"].tolist():
-            fresh = segment is not None and not listed and begin >= segment.start
+        for lag, begin, end, source in self.gather.arrays["block"].tolist():
+            fresh = segment is not None and begin >= segment.start
             inside = fresh and segment is not None and begin < segment.start + segment.count
-            elements = self._listed()[begin:end] if listed else slice(begin, end)
             for row in range(max(self.step - lag, 0), self.newest + 1):
                 if inside and row == self.step:  # inputs enter row k at step k
                     continue
-                places, counts = self._spikes(row, elements)
+                places, counts = self._spikes(row, slice(begin, end))
                 self._add(sums, source + places, counts, row + lag, self._first())
 
     def _add_stencils(self, plan: Gather, sums: Sums) -> None:
@@ -208,14 +207,14 @@ class PendingSpikes:
     def _add_listed(self, sums: Sums) -> None:
         """Add what the last step's spikes left in the lists of pieces of a GPU."""
         near = self.gather.arrays["near"].astype(np.int64)
-        for _, begin, end, source, _ in self.gather.arrays["block"].tolist():
+        for _, begin, end, source in self.gather.arrays["block"].tolist():
             places, counts = self._spikes(self.step, slice(begin, end))
             self._add(sums, source + places, counts, self.step, near)
 
     def _add_relayed(self, sums: Sums) -> None:
         """Add what kernels of a GPU will bring of spikes that are on their way to them."""
         for row in range(self.step + 1, self.newest + 1):
-            for _, begin, end, source, _ in self.gather.arrays["block"].tolist():
+            for _, begin, end, source in self.gather.arrays["block"].tolist():
                 places, counts = self._spikes(row, slice(begin, end))
                 self._add(sums, source + places, counts, row, self._first())
 
@@ -249,13 +248,10 @@ class PendingSpikes:
         column[self.places] = np.arange(len(self.places))
         return column
 
-    def _listed(self) -> NDArray[np.int32]:
-        return self.gather.arrays["listed"].astype(np.int32)
-
     def _values(self, row: int) -> NDArray[np.floating]:
         return self.underway.row(self.backend, self.access.variable, row)
 
-    def _spikes(self, row: int, elements: slice | NDArray[np.int32]) -> Spikes:
+    def _spikes(self, row: int, elements: slice) -> Spikes:
         values = self._values(row)[elements]
         places = np.flatnonzero(values)
         return places, counted(values[places])

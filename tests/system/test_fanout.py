@@ -354,11 +354,11 @@ def test_threads_look_where_their_targets_are() -> None:
     parts = gather.parts.of(cuts)
     found = gather.parts.blocks_of(parts)
     whole = gather.arrays["block"]
-    assert len(whole) == 3 and found.shape == (4, 3, 5)
+    assert len(whole) == 3 and found.shape == (4, 3, 4)
     for thread, blocks in enumerate(found):
-        for block, (lag, begin, end, source, listed) in enumerate(blocks):
+        for block, (lag, begin, end, source) in enumerate(blocks):
             first, last = whole[block, 1], whole[block, 2]
-            assert (lag, listed) == (whole[block, 0], 0)
+            assert lag == whole[block, 0]
             assert begin % 16 == end % 16 == 0 and source - begin == whole[block, 3] - first
             numbers = whole[block, 3] + np.arange(last - first)
             reaches = parts[numbers, thread] < parts[numbers, thread + 1]

@@ -31,6 +31,8 @@
 #include "runtime_rows.h"
 #include "runtime_inputs.h"
 #include "runtime_interrupts.h"
+#include "runtime_lists.h"
+#include "runtime_messages.h"
 
 namespace {
 
@@ -56,6 +58,7 @@ const integer ALL_PHASES = std::numeric_limits<integer>::max();
 struct Simulation {
     nd_plan plan;
     nd_gate gate = {0, nullptr};
+    nd_messages *messages = nullptr;            /* what is exchanged at gates without the host, or null */
     bool passed = true;                         /* whether the last gate let the call go on */
     std::vector<std::thread> workers;
     Team team;
@@ -186,7 +189,8 @@ struct Simulation {
     bool pass_gate(integer thread, integer k)
     {
         barrier(thread);
-        if (thread == 0) passed = gate.serve(k) != 0;
+        if (thread == 0)
+            passed = (messages && exchange(*messages, plan.input, k, k - first)) || gate.serve(k) != 0;
         barrier(thread);
         if (!passed) return false;
         inject(thread, k);
@@ -299,7 +303,6 @@ struct Simulation {
 }  // namespace
 
 #include "runtime_batch.h"
-#include "runtime_lists.h"
 
 /* Null where the threads cannot be started. */
 extern "C" Simulation *nd_create(const nd_plan *plan)
@@ -352,6 +355,9 @@ extern "C" integer nd_run(Simulation *s, integer first, integer steps)
 
 /* Wait at gates from now on. */
 extern "C" void nd_set_gate(Simulation *s, const nd_gate *gate) { s->gate = *gate; }
+
+/* Exchange these messages at gates from now on; null: let the host do so. */
+extern "C" void nd_set_messages(Simulation *s, nd_messages *messages) { s->messages = messages; }
 
 /* Advance the phases from `low` to `high` - 1 of step `k`; `last`: none comes after them. */
 extern "C" integer nd_run_phases(Simulation *s, integer k, integer low, integer high, integer last)

@@ -121,7 +121,7 @@ class FanoutText(SumText):
     def deliver(self) -> list[str]:
         """Return the lines that deliver the spikes that are due at step ``nd_k``."""
         name = self.access.name
-        kinds = {"blocks": "long long", "listed": "int", "parts": "long long"}
+        kinds = {"blocks": "long long", "parts": "long long"}
         kinds |= {
             n: C_TYPES[self.gather.arrays[n].dtype.name]
             for n in ("code", "multiple", "of_source")
@@ -144,7 +144,7 @@ class FanoutText(SumText):
         name, a = self.access.name, self.component.arguments
         cuts, threads = a.pointer(CUTS, "const long long"), a.integer(THREADS)
         count = self._limit("blocks")
-        blocks = f"(nd_blocks_{name} + 5 * nd_u * {count})", 5, count, f"nd_listed_{name}"
+        blocks = f"(nd_blocks_{name} + 4 * nd_u * {count})", 4, count
         call = "nd_delivery.add({source}, {count});"
         found = each_spike(self.component.spec, a, self.access.variable, blocks, call)
         before, after = self._arrivals_before() if self.marks_dirty else ([], [])

@@ -97,8 +97,8 @@ class LearningText:
         lines.append(f"const int *const nd_seen[] = {{{', '.join(elements) or 'nullptr'}}};")
         rows = "nd_of[3], nd_of[3] + nd_of[2] - nd_of[1], (int)nd_k, (int)nd_of[0]"
         each = [
-            f"const long long *nd_of = {self._pointer('block', 'const long long')} + 7 * nd_b;",
-            "nd_l.back = (int)nd_of[6];",
+            f"const long long *nd_of = {self._pointer('block', 'const long long')} + 6 * nd_b;",
+            "nd_l.back = (int)nd_of[5];",
             f"nd_l.run_step({rows}, nd_before_rows, nd_seen, nd_behind_rows);",
         ]
         loop = block(f"for (int nd_b = 0; nd_b < (int){self._size('blocks')}; ++nd_b)", each)
@@ -240,20 +240,19 @@ class LearningText:
     def _arrivals(self) -> list[str]:
         """Return the lines that find the spikes that arrive in this step, and deliver them."""
         blocks = self._pointer("block", "const long long")
-        listed = self._pointer("listed", "const int")
         call = "nd_l.expect({source}, {count}, (int)nd_k);"
         return each_spike(
             self.component.spec, self.component.arguments, self.access.variable,
-            (blocks, 7, self._size("blocks"), listed), call,
-            ["nd_l.forward = (int)nd_of[5];", "nd_l.back = (int)nd_of[6];"],
+            (blocks, 6, self._size("blocks")), call,
+            ["nd_l.forward = (int)nd_of[4];", "nd_l.back = (int)nd_of[5];"],
         )  # fmt: skip
 
     def _sweep(self, step: str, why: str = "ND_SWEEP") -> list[str]:
         """Return the lines that apply what all synapses of the thread saw before a step."""
         rows = "nd_of[3] + nd_of[2] - nd_of[1]"
         each = [
-            f"const long long *nd_of = {self._pointer('block', 'const long long')} + 7 * nd_b;",
-            "nd_l.back = (int)nd_of[6];",
+            f"const long long *nd_of = {self._pointer('block', 'const long long')} + 6 * nd_b;",
+            "nd_l.back = (int)nd_of[5];",
             f"nd_l.sweep<{why}>(nd_of[3], {rows}, (int){step});",
         ]
         return block(f"for (int nd_b = 0; nd_b < (int){self._size('blocks')}; ++nd_b)", each)

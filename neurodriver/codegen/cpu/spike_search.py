@@ -7,8 +7,8 @@ from ...plan.arrays import activity, depth, width
 from ...plan.unit import KernelSpec
 from ..kernel import Arguments
 
-Blocks = tuple[str, int, str, str]
-"""Expressions of the blocks of sources, numbers of each block, how many, listed elements."""
+Blocks = tuple[str, int, str]
+"""Expressions of the blocks of sources, numbers of each block, and how many there are."""
 
 
 def each_spike(
@@ -35,7 +35,7 @@ def each_spike(
     first : list of str, optional
         Lines for each block, which is ``nd_of``.
     """
-    where, numbers, count, listed = blocks
+    where, numbers, count = blocks
     a = arguments
     rows_of_ring, length = a.integer(depth(variable)), a.integer(width(variable))
     active = a.pointer(activity(variable, "active"), "const long long")
@@ -49,15 +49,6 @@ def each_spike(
         f"const bool nd_ones = {counted}[nd_at] < nd_past;",
         *_in_bitmap(arguments, variable, "nd_at", "nd_of[1]", "nd_of[2]", found),
     ]
-    said = call.format(source="nd_of[3] + nd_i - nd_of[1]", count="nd_spikes(nd_row_b[nd_e])")
-    some = block(
-        "for (long long nd_i = nd_of[1]; nd_i < nd_of[2]; ++nd_i)",
-        [
-            f"const long long nd_e = {listed}[nd_i];",
-            "if (nd_row_b[nd_e] == 0) continue;",
-            said,
-        ],
-    )
     each = [
         f"const long long *nd_of = {where} + {numbers} * nd_b, nd_past = nd_k - nd_of[0];",
         "if (nd_past < 0) continue;",
@@ -65,8 +56,7 @@ def each_spike(
         f"if (nd_past > 0 && {active}[nd_at] != nd_past) continue;",
         f"const real *nd_row_b = {rows} + nd_at * {length};",
         *(first or []),
-        *block("if (nd_of[4])", some),
-        *block("else", every),
+        *every,
     ]
     return block(f"for (int nd_b = 0; nd_b < (int){count}; ++nd_b)", each)
 

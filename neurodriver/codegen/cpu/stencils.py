@@ -9,7 +9,7 @@ from ...plan.sums.gather import Gather, stencil_part
 from .fanout import C_TYPES, FanoutText
 from .spike_search import each_spike
 
-NUMBERS = 6
+NUMBERS = 5
 """Numbers of a block of sources."""
 
 
@@ -56,9 +56,9 @@ def _deliver(main: FanoutText, plan: Gather, number: int) -> list[str]:
     odd = "exact" in plan.arrays
     given |= {name: pointer(name, "double") for name in EXACT if odd}
     flags = (str(flag).lower() for flag in (each, main.marks_dirty, odd))
-    blocks = pointer("block", "long long"), NUMBERS, size("blocks"), pointer("listed", "int")
+    blocks = pointer("block", "long long"), NUMBERS, size("blocks")
     call = "nd_delivery.send({source}, {count});"
-    first = ["nd_delivery.of_latency = nd_of[5];"]
+    first = ["nd_delivery.of_latency = nd_of[4];"]
     lines = [
         *main.slots_alone(),
         f"nd_stencils<nd_slot_{name}, {kind}, {', '.join(flags)}> nd_delivery;",

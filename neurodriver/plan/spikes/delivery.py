@@ -23,6 +23,6 @@ def deliveries(layout: Layout, units: Sequence[Unit]) -> tuple[Delivery, ...]:
                     s.start: int(name) for name, s in ring.segments.items() if name != "inputs"
                 }
                 blocks = gather.arrays["block"].tolist()
-                sources = {(ring.variable, owner[begin]): first for _, begin, _, first, _ in blocks}
+                sources = {(ring.variable, owner[begin]): first for _, begin, _, first in blocks}
                 out.append(Delivery(spec, access.name, sources))
     return tuple(out)

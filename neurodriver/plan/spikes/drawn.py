@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ...circuit.circuit import Circuit, Connections
 from ...circuit.distributions import Law
-from ...circuit.drawing import near_first
+from ...circuit.drawing import ascending, near_first
 from ...circuit.drawn import Drawn
 from ...native.buffers import aligned, padded
 from ..delays import check_longest
@@ -39,7 +39,7 @@ class DrawnBySource:
     number : int
         Group of the targets.
     drawn : sequence of Drawn
-        By the first of their targets; those of one source lie one after the other.
+        By the first of their targets.
     dt : float
     threads : bool
         Whether this is for a GPU, where all lags are zero.
@@ -70,8 +70,8 @@ class DrawnBySource:
         wanted = range(start, start + self.count)
         self._rows = [links.rows(wanted) for links in drawn]
         self._laws = [None if links.filtered else links.weight for links in drawn]
-        first = [links.ends.source.start for links in drawn]
-        last = [links.ends.source.stop for links in drawn]
+        first = [links.begins.start for links in drawn]
+        last = [links.begins.stop for links in drawn]
         self._groups = [
             g
             for g in range(len(circuit.groups))
@@ -84,10 +84,11 @@ class DrawnBySource:
             place[circuit.starts[g] : circuit.starts[g + 1]] = begin + np.arange(
                 circuit.groups[g].count
             )
-        self._sources = [place[links.ends.source.start : links.ends.source.stop] for links in drawn]
+        # those of other parts have no connections here
+        self._sources = [place[np.maximum(links.sources, 0)] for links in drawn]
         self.first = np.zeros(self._begin[-1] + 1, dtype=np.int64)
         for rows, source in zip(self._rows, self._sources, strict=True):
-            self.first[source + 1] += rows.count
+            np.add.at(self.first, source + 1, rows.count)
         np.cumsum(self.first, out=self.first)
         self.edges = int(self.first[-1])
         self._code = aligned(self.edges + others, np.int32)
@@ -103,7 +104,7 @@ class DrawnBySource:
         used = np.zeros(len(self.first) - 1, dtype=np.int64)
         for rows, source in zip(self._rows, self._sources, strict=True):
             rows.place(self._code, self.first[source] + used[source], origin=start)
-            used[source] += rows.count
+            np.add.at(used, source, rows.count)
 
     def _delays(self, name: str) -> None:
         """Find the lag of each group of sources, and how far ahead slots lie."""
@@ -167,13 +168,15 @@ class DrawnBySource:
         first = np.concatenate([self.first, self.edges + rows.first[1:]])
         gather = Gather("fanout", int(first[-1]), {}, None)
         blocks = np.concatenate([self._blocks(layout, variable), rows.blocks])
-        gather.arrays |= {"block": blocks, "listed": rows.listed}
+        gather.arrays["block"] = blocks
         gather.arrays["code"] = code = self._code[: gather.edges]
         add_slots(gather, layout, first, max(self.ahead, rows.ahead, ahead), width, units)
         multiple = self._multiples(gather, units, rows)
         for one, source in zip(self._rows, self._sources, strict=True):
             lag = np.ascontiguousarray(self._lag[source])
             one.encode(code, multiple, self.dt, width, lag, units.unit)
+        if not _ascend(self.drawn):
+            ascending(self.first, width, code, multiple)
         code[self.edges :] = rows.code
         if multiple is not None:
             multiple[self.edges :] = rows.multiple
@@ -188,11 +191,11 @@ class DrawnBySource:
     def _blocks(self, layout: Layout, variable: str) -> NDArray[np.int64]:
         ring = layout.rings[variable]
         blocks = [
-            (self.lags[g], segment.start, segment.start + padded(segment.count), begin, 0)
+            (self.lags[g], segment.start, segment.start + padded(segment.count), begin)
             for g, begin in zip(self._groups, self._begin, strict=False)
             if g in self.lags and (segment := ring.segments[str(g)])
         ]
-        return np.array(blocks, np.int64).reshape(-1, 5)
+        return np.array(blocks, np.int64).reshape(-1, 4)
 
     def _multiples(self, gather: Gather, units: Units, beside: SourceRows) -> NDArray[Any] | None:
         """Store the weights where all connections, or all of a source, have one; or make room."""
@@ -221,13 +224,12 @@ def draw_by_source(
 ) -> dict[tuple[int, str], DrawnBySource]:
     """Draw the connections of projections into accesses, where their kernels can deliver them.
 
-    The targets of one source have to ascend. On a GPU, connections of the circuit are drawn all or
-    none.
+    On a GPU, connections of the circuit are drawn all or none.
     """
     out = {}
     for number, access in sorted(spread):
         drawn, others = reaching(circuit, slots, number, access, threads)
-        if drawn and _ascend(drawn):
+        if drawn:
             made = DrawnBySource(circuit, number, drawn, dt, threads, others)
             if made.edges:
                 out[number, access] = made
@@ -246,8 +248,8 @@ def looked_back(
         groups = {
             g
             for g in range(len(circuit.groups))
-            if links.ends.target.start < circuit.starts[g + 1]
-            and links.ends.target.stop > circuit.starts[g]
+            if links.reached.start < circuit.starts[g + 1]
+            and links.reached.stop > circuit.starts[g]
         }
         mine = [one for (g, _), one in accesses.items() if links in one.drawn and g in groups]
         if len(mine) == len(groups):
@@ -273,7 +275,7 @@ def reaching(
         if links.access != access or links.plasticity is not None:
             continue
         if isinstance(links, Drawn):
-            if links.ends.target.start >= stop or links.ends.target.stop <= start:
+            if links.reached.start >= stop or links.reached.stop <= start:
                 continue
             if all(_senders(circuit, links, threads)):
                 found.append(links)
@@ -287,11 +289,11 @@ def reaching(
 
 def _senders(circuit: Circuit, links: Drawn, threads: bool) -> list[bool]:
     """Return of each group of sources whether its kernel delivers spikes to others."""
-    source, starts = links.ends.source, circuit.starts
+    starts = circuit.starts
     return [
-        not group.is_port and (not threads or sends(group))
+        not threads or sends(group)
         for g, group in enumerate(circuit.groups)
-        if source.start < starts[g + 1] and source.stop > starts[g]
+        if links.begin_in(starts[g], starts[g + 1])
     ]
 
 

@@ -66,7 +66,7 @@ class ThreadRanges:
     code : (edges,) int32 or uint16
         Their remainders by ``width`` are targets, ascending among those of a source.
     width : int
-    blocks : (blocks, 5 or more) int64
+    blocks : (blocks, 4 or more) int64
         Of sources, as `SourceRows` has them.
     """
 
@@ -107,17 +107,16 @@ class ThreadRanges:
 
         Returns
         -------
-        (threads, blocks, 5 or more) int64
+        (threads, blocks, 4 or more) int64
         """
         out = np.repeat(self.blocks[None], parts.shape[1] - 1, axis=0)
         for thread, blocks in enumerate(out):
             reaches = parts[:, thread] < parts[:, thread + 1]
             for block in blocks:
-                _, begin, end, source, listed = block[:5].tolist()
+                _, begin, end, source = block[:4].tolist()
                 has = np.flatnonzero(reaches[source : source + end - begin])
                 low, high = (int(has[0]), int(has[-1]) + 1) if len(has) else (0, 0)
-                if not listed:
-                    low, high = low // LANES * LANES, padded(high)
+                low, high = low // LANES * LANES, padded(high)
                 block[1:4] = begin + low, begin + high, source + low
         return out
 
@@ -246,7 +245,7 @@ def fan_out(
         return _slots_alone(layout, count, units, ahead)
     width, threads = padded(count), layout.target.threads
     rows = source_rows(layout, edges, variable, width)
-    gather = Gather("fanout", len(rows.code), {"block": rows.blocks, "listed": rows.listed}, None)
+    gather = Gather("fanout", len(rows.code), {"block": rows.blocks}, None)
     gather.arrays["code"] = as_aligned(rows.code)
     add_slots(gather, layout, rows.first, max(rows.ahead, ahead or 0), width, units)
     if threads:
@@ -261,7 +260,7 @@ def fan_out(
 def _slots_alone(layout: Layout, count: int, units: Units, ahead: int) -> Gather:
     """Return a plan without connections, whose slots others deliver into."""
     gather = Gather("fanout", 0, back=None)
-    gather.arrays |= {"block": np.zeros((0, 5), np.int64), "listed": np.zeros(1, np.int32)}
+    gather.arrays["block"] = np.zeros((0, 4), np.int64)
     gather.arrays["code"] = as_aligned(np.zeros(1, np.int32))
     gather.uniform["weight"] = 0.0
     add_slots(gather, layout, np.zeros(1, np.int64), ahead, padded(count), units)

@@ -143,7 +143,7 @@ class LearningPlan(Gather):
             return Key(owner, Kind.WEIGHT, name)
         if name in ("per_unit", "one_per_unit"):
             return Key(owner, Kind.CONSTANT, name)
-        index = ("code", "block", "listed", "parts", "begin", "scanned", "about")
+        index = ("code", "block", "parts", "begin", "scanned", "about")
         if name in index or name.startswith(("released ", "seen ")):
             return Key(owner, Kind.INDEX, name)
         return Key(owner, Kind.HISTORY, name)
@@ -290,7 +290,6 @@ def learn_by_source(
     narrow = np.uint16 if width <= 1 << 16 else np.int32
     arrays: dict[str, Any] = {
         "block": rows.block,
-        "listed": rows.listed,
         "code": as_aligned(rows.place, narrow),
         "weight": weight,
     }
@@ -305,7 +304,7 @@ def learn_by_source(
     }
     arrays |= released
     arrays |= _seen(layout, links, rows)
-    longest = int(rows.block[:, 6].max())
+    longest = int(rows.block[:, 5].max())
     depth = max(LEAST_HISTORY, 1 << (longest + layout.window + 2).bit_length())
     gather = LearningPlan(
         "learning", edges, arrays, None, rule=rule, name=links.name, width=width,
@@ -356,9 +355,9 @@ def _about(rows: LearningRows) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     halves, how many there are, and 0.
     """
     about = np.zeros((len(rows.first) - 1, 8), np.int32)
-    for a, start, stop, first, listed, f, b in rows.block.tolist():
+    for a, start, stop, first, f, b in rows.block.tolist():
         mine = about[first : first + stop - start]
-        mine[:, 0] = rows.listed[start:stop] if listed else np.arange(start, stop)
+        mine[:, 0] = np.arange(start, stop)
         mine[:, 1:4] = a, f, b
     about[:, 4:6] = rows.first[:-1, None].view(np.int32)
     about[:, 6] = np.diff(rows.first)

@@ -28,10 +28,8 @@ class LearningRows:
 
     Attributes
     ----------
-    block : (blocks, 7) int64
-        a, first element or offset into the listed ones, end, first row, listed, f, b.
-    listed : (n,) int32
-        Elements of blocks whose elements are no range.
+    block : (blocks, 6) int64
+        a, first element, end, first row, f, b.
     first : (rows + 1,) int64
         Where the connections of each row begin.
     place : (m,) int32
@@ -44,7 +42,6 @@ class LearningRows:
     """
 
     block: NDArray[np.int64]
-    listed: NDArray[np.int32]
     first: NDArray[np.int64]
     place: NDArray[np.int32]
     degree: NDArray[np.int64]
@@ -69,7 +66,7 @@ def _drawn(layout: Layout, number: int, variable: str, links: Drawn) -> Learning
     has = np.flatnonzero(rows.count)
     elements = element_of(layout, sources[has], variable)
     ((place, _),) = _places(layout, links, np.arange(1))
-    block, listed, row, lags = blocks_of(layout, elements, np.full(len(has), place[0]), variable)
+    block, row, lags = blocks_of(layout, elements, np.full(len(has), place[0]), variable)
     first = np.zeros(len(lags) + 1, np.int64)
     first[row + 1] = rows.count[has]
     np.cumsum(first, out=first)
@@ -92,7 +89,7 @@ def _drawn(layout: Layout, number: int, variable: str, links: Drawn) -> Learning
         where = np.repeat(begin[has] - (np.cumsum(rows.count[has]) - rows.count[has]),
                           rows.count[has]) + np.arange(rows.edges)  # fmt: skip
         rank[where] = number_of + where
-    return LearningRows(_with_place(block, place), listed, first, target, degree, weight, rank)
+    return LearningRows(_with_place(block, place), first, target, degree, weight, rank)
 
 
 def _from_columns(layout: Layout, number: int, variable: str, links: Connections) -> LearningRows:
@@ -105,18 +102,16 @@ def _from_columns(layout: Layout, number: int, variable: str, links: Connections
         by_target = stable_order(target)
         rank, target = rank[by_target], target[by_target]
     element = element_of(layout, links.source[rank], variable)
-    blocks, lists = [], []
+    blocks = []
     row = np.zeros(len(element), np.int64)
-    rows = listed = 0
+    rows = 0
     for place, mine in _places(layout, links, rank):
         lag = np.full(len(mine), place[0])
-        made, ones, which, lags = blocks_of(layout, element[mine], lag, variable)
-        made[made[:, 4] == 1, 1:3] += listed
+        made, which, lags = blocks_of(layout, element[mine], lag, variable)
         made[:, 3] += rows
         row[mine] = which + rows
         blocks.append(_with_place(made, place))
-        lists.append(ones)
-        rows, listed = rows + len(lags), listed + len(ones)
+        rows += len(lags)
     order = stable_order(row)  # targets ascend already
     first = np.zeros(rows + 1, np.int64)
     np.cumsum(np.bincount(row, minlength=rows), out=first[1:])
@@ -124,8 +119,8 @@ def _from_columns(layout: Layout, number: int, variable: str, links: Connections
     if weight.ndim:
         weight = np.nan_to_num(weight[rank[order]], nan=1.0)
     place_of = target[order].astype(np.int32)
-    listed_all, degree = np.concatenate(lists), np.bincount(target)
-    made = np.concatenate(blocks), listed_all, first, place_of, degree, weight, rank[order]
+    degree = np.bincount(target)
+    made = np.concatenate(blocks), first, place_of, degree, weight, rank[order]
     return LearningRows(*made)
 
 

@@ -1,10 +1,10 @@
 """Connections of an access in the order of their sources, which form blocks.
 
-The sources of one group form one block: a range of elements. So do the slots of inputs, whose
-events the step loop marks as dirty. Other sources form a block for each least latency, with a list
-of elements. The lag of a block is its least latency, less one: step k delivers the spikes of row
-k - lag, to slots that lie ``latency - 1 - lag`` steps ahead. On a GPU all lags are zero: spikes are
-delivered as soon as they are computed.
+The sources of one group form one block: a range of elements. So do the slots of inputs, and what
+comes from other ranks: the step loop marks their events as dirty. The lag of a block is its least
+latency, less one: step k delivers the spikes of row k - lag, to slots that lie
+``latency - 1 - lag`` steps ahead. On a GPU all lags are zero: spikes are delivered as soon as they
+are computed.
 """
 
 from __future__ import annotations
@@ -27,10 +27,8 @@ class SourceRows:
 
     Attributes
     ----------
-    blocks : (blocks, 5) int64
-        Lag, first element or offset into the listed ones, end, first source, whether listed.
-    listed : (n,) int32
-        Elements of blocks that are no ranges.
+    blocks : (blocks, 4) int64
+        Lag, first element, end, first source.
     first : (sources + 1,) int64
         Where the connections of each source begin.
     source, code, multiple : (m,) array
@@ -42,7 +40,6 @@ class SourceRows:
     """
 
     blocks: NDArray[np.int64]
-    listed: NDArray[np.int32]
     first: NDArray[np.int64]
     source: NDArray[np.int64]
     code: NDArray[np.int32]
@@ -65,7 +62,7 @@ def source_rows(layout: Layout, edges: Edges, variable: str, width: int) -> Sour
     """
     back = np.broadcast_to(edges.back, edges.element.shape)
     threads = layout.target.threads
-    blocks, listed, source, lag = blocks_of(layout, edges.element, back, variable)
+    blocks, source, lag = blocks_of(layout, edges.element, back, variable)
     later = back if threads else back - lag[source]
     # targets ascend already; on a GPU, first those whose spikes are due at once
     order = stable_order(2 * source + (back > 0) if threads else source)
@@ -78,46 +75,30 @@ def source_rows(layout: Layout, edges: Edges, variable: str, width: int) -> Sour
     due = source[back[order] == 0] if threads else source[:0]
     near = np.bincount(due, minlength=len(lag))
     ahead = int(later.max(initial=0))
-    return SourceRows(blocks, listed, first, source, code, multiple, near, ahead)
+    return SourceRows(blocks, first, source, code, multiple, near, ahead)
 
 
 def blocks_of(
     layout: Layout, element: NDArray[np.int64], back: NDArray[np.int64], variable: str
-) -> tuple[Any, NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
-    """Return blocks, listed elements, each connection's source, and each source's lag.
+) -> tuple[Any, NDArray[np.int64], NDArray[np.int64]]:
+    """Return blocks, each connection's source, and each source's lag.
 
-    A block is (lag, first element or offset into the listed ones, end, first source, listed).
+    A block is (lag, first element, end, first source).
     """
     ring = layout.rings[variable]
-    blocks, lists, lags = [], [], []
+    blocks, lags = [], []
     source = np.full(len(element), -1, dtype=np.int64)
-    sources, listed_before = 0, 0
-    known = {str(n) for n, g in enumerate(layout.circuit.groups) if not g.is_port} | {"inputs"}
-    for owner, segment in ring.segments.items():
+    sources = 0
+    for segment in ring.segments.values():
         inside = (element >= segment.start) & (element < segment.start + segment.count)
         mine = np.flatnonzero(inside)
         if not len(mine):
             continue
-        if owner in known:
-            lag = int(back[mine].min())
-            size = padded(segment.count)
-            blocks.append((lag, segment.start, segment.start + size, sources, 0))
-            source[mine] = sources + element[mine] - segment.start
-            lags.append(np.full(size, lag))
-            sources += size
-            continue
-        least = np.full(segment.count, np.iinfo(np.int64).max)
-        np.minimum.at(least, element[mine] - segment.start, back[mine])
-        for lag in np.unique(least[least < np.iinfo(np.int64).max]).tolist():
-            ones = np.flatnonzero(least == lag)
-            number = np.full(segment.count, -1)
-            number[ones] = sources + np.arange(len(ones))
-            here = mine[number[element[mine] - segment.start] >= 0]
-            source[here] = number[element[here] - segment.start]
-            blocks.append((lag, listed_before, listed_before + len(ones), sources, 1))
-            lists.append(segment.start + ones)
-            lags.append(np.full(len(ones), lag))
-            sources, listed_before = sources + len(ones), listed_before + len(ones)
-    listed = np.concatenate(lists) if lists else np.zeros(1, np.int64)
+        lag = int(back[mine].min())
+        size = padded(segment.count)
+        blocks.append((lag, segment.start, segment.start + size, sources))
+        source[mine] = sources + element[mine] - segment.start
+        lags.append(np.full(size, lag))
+        sources += size
     lag_of = np.concatenate(lags) if lags else np.zeros(0, np.int64)
-    return np.array(blocks, np.int64).reshape(-1, 5), listed.astype(np.int32), source, lag_of
+    return np.array(blocks, np.int64).reshape(-1, 4), source, lag_of

@@ -50,7 +50,7 @@ FEW = 1 << 16
 class StencilPlan(Gather):
     """The plan of a projection along stencils.
 
-    Arrays: blocks of sources (lag, first element, end, number of the first source, 0, first row);
+    Arrays: blocks of sources (lag, first element, end, number of the first source, first row);
     of each source its stencil and its home; rows, one for each latency and stencil; of each entry
     its target less the home, and its multiple. Where units of targets differ, a source with an
     unusual one among its targets has -1 less its stencil; its multiples follow from weights
@@ -70,7 +70,7 @@ class StencilPlan(Gather):
         known = np.flatnonzero((sources >= 0) & (sources < self.limits["sources"]))
         stencil = self.arrays["stencil"][sources[known]].astype(np.int64)
         other = stencil < 0
-        row = int(self.arrays["block"][block, 5]) + np.where(other, -1 - stencil, stencil)
+        row = int(self.arrays["block"][block, 4]) + np.where(other, -1 - stencil, stencil)
         begin = self.arrays["begin"].astype(np.int64)
         size = begin[row + 1] - begin[row]
         which = np.repeat(np.arange(len(row)), size)
@@ -170,13 +170,12 @@ class StencilSpikes:
         begin += source.start - int(circuit.starts[self.group])
         low = begin // LANES * LANES  # a word of the bitmap may have other populations, too
         blocks = [
-            (latency - 1, low, padded(begin + len(source)), low - begin, 0, n * len(own))
+            (latency - 1, low, padded(begin + len(source)), low - begin, n * len(own))
             for n, latency in enumerate(latencies.tolist())
         ]
         gather = StencilPlan("stencil", own.edges, back=None)
         gather.arrays |= {
             "block": np.array(blocks, np.int64),
-            "listed": np.zeros(1, np.int32),
             "stencil": own.of,
             "home": own.home + np.int32(first),
             "begin": np.concatenate([[0], np.cumsum(sizes)]),

@@ -1,0 +1,147 @@
+"""Parts of a circuit draw their shares of projections: against the columns of the whole."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from support import model
+
+import neurodriver as nd
+from neurodriver.circuit.cut import bridges_of
+from neurodriver.circuit.drawing import Rows
+from neurodriver.circuit.drawn import Drawn
+from neurodriver.circuit.drawn_share import DrawnShare
+from neurodriver.circuit.partition import partition
+from neurodriver.circuit.share import shares
+from neurodriver.parallel.parts import least_crossing
+from neurodriver.plan.delays import steps_of
+
+DT = 1e-4
+COUNT = 400
+NEURONS = {"resting_potential": -60.0, "threshold": -50.0, "reset_potential": -60.0,
+           "time_constant": 20.0, "refractory_period": 0.5, "initV": -55.0}  # fmt: skip
+CELLS = np.stack(np.divmod(np.arange(150), 15), axis=1)
+DELAYS = nd.Normal(1e-3, 5e-4, low=3e-4)
+RULES = {
+    "probability": (nd.FixedProbability(0.1), nd.Normal(1.0, 0.3), DELAYS),
+    "probability alone": (nd.FixedProbability(0.1, autapses=False), 0.5, 2e-3),
+    "in-degree": (nd.FixedInDegree(20), nd.Uniform(-1.0, 2.0), DELAYS),
+    "in-degree alone": (nd.FixedInDegree(20, multapses=False), 0.5, 4e-4),
+    "out-degree": (nd.FixedOutDegree(15), nd.LogNormal(0.0, 0.5), nd.Uniform(5e-4, 3e-3)),
+    "total": (nd.FixedTotal(3000), nd.Exponential(0.5), DELAYS),
+    "all": (nd.AllToAll(autapses=False), nd.Normal(0.0, 1.0), nd.Uniform(5e-4, 3e-3)),
+    "one": (nd.OneToOne(), nd.Normal(0.0, 1.0), DELAYS),
+    "lattice": (nd.Lattice([[0, 1], [1, 0], [2, 2]], [0.5, -1.5, 2.0], CELLS, CELLS), 0.3, DELAYS),
+}
+
+
+def circuit(*rules: str, same: bool = False) -> nd.Circuit:
+    """Return neurons with projections from 100 .. 249 to 180 .. 329, one for each rule.
+
+    If ``same``, all of them lead from the same neurons to the same ones.
+    """
+    made = []
+    for number, name in enumerate(rules):
+        rule, weight, delay = RULES[name]
+        ends = (100, 250), (180, 330)
+        if number and not same:
+            ends = (0, 150), (200, 350)
+        made.append(
+            nd.Projection("spike_state", "spike_state", *ends, rule, weight, delay, f"{number}")
+        )
+    return nd.Circuit.from_arrays([(model("LeakyIAFDelta"), COUNT, NEURONS, None)], made, seed=4)
+
+
+def of(parts: int) -> Any:
+    """Return a random part of each neuron."""
+    return np.random.default_rng(parts).integers(0, parts, COUNT)
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_shares_are_those_of_the_whole(name: str) -> None:
+    """Ends, weights and delays of each part, in the order of the whole; whatever the window."""
+    whole, part = circuit(name), of(3)
+    (links,) = whole.connections
+    columns, found = links.expanded(), 0
+    for share in shares(whole, part):
+        (own,) = share.circuit.connections
+        assert isinstance(own, DrawnShare)
+        mine = np.flatnonzero(part[columns.target] == share.part)
+        names = np.flatnonzero(part == share.part)
+        names = np.concatenate([names, *(one.sources for one in share.incoming)])
+        assert len(own) == len(mine)
+        assert np.array_equal(names[own.source], columns.source[mine])
+        assert np.array_equal(names[own.target], columns.target[mine])
+        for mine_of, of_all in ((own.delay, columns.delay), *((own.data[k], columns.data[k])
+                                                              for k in columns.data)):  # fmt: skip
+            expected = of_all[mine] if of_all.ndim else of_all
+            assert np.array_equal(mine_of, expected)
+        some = own.rows(range(40, 80), threads=2)
+        assert some.edges == np.count_nonzero((own.target >= 40) & (own.target < 80))
+        target = np.empty(some.edges, np.int32)
+        some.place(target)
+        assert np.array_equal(target, own.target[(own.target >= 40) & (own.target < 80)])
+        found += len(own)
+    assert found == len(columns) > 100
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_what_crosses(name: str) -> None:
+    """Sources of other parts and the least delay between two parts, as columns have them."""
+    whole, part = circuit(name), of(3)
+    columns = whole.connections[0].expanded()
+    a, b = part[columns.source], part[columns.target]
+    for one in bridges_of(whole, part, ["0", "1", "2"]):
+        across = (a == one.source) & (b == one.target)
+        assert np.array_equal(one.sources, np.unique(columns.source[across]))
+    steps = np.broadcast_to(steps_of(columns, DT), (len(columns),))
+    assert least_crossing(whole, part, DT) == steps[a != b].min() > 1
+
+
+@pytest.mark.parametrize("parts", [1, 2, 3, 4])
+def test_a_part_draws_what_is_its_own(parts: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No connection of another part is stored, and none is a column."""
+    whole = circuit("probability", "in-degree", "total")
+    placed: list[int] = []
+    place = Rows.place
+
+    def counted(rows: Rows, *given: Any, **more: Any) -> None:
+        placed.append(rows.edges)
+        place(rows, *given, **more)
+
+    monkeypatch.setattr(Rows, "place", counted)
+    monkeypatch.setattr(Drawn, "_as_columns", None)
+    division = partition(whole, parts) if parts > 1 else 1
+    with nd.LPU(whole, DT, parts=division, backend="cpu") as lpu:
+        circuits = [one.share.circuit for one in lpu.simulation._parts]  # type: ignore[attr-defined]
+        lpu.run(steps=20)
+    least = [] if parts == 1 else placed[: len(placed) - 3 * parts]  # drawn to find the least delay
+    own = [len(links) for one in circuits for links in one.connections]
+    assert placed[len(least) :] == own and sum(own) == whole.edges
+    assert sum(least) <= sum(own)
+
+
+@pytest.mark.parametrize(
+    "names", [("probability", "in-degree"), ("total", "one", "in-degree alone")]
+)
+@pytest.mark.parametrize("threads", [1, 3])
+def test_pairs_between_the_same_populations(
+    names: tuple[str, ...], threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their targets do not ascend; they are drawn all the same, and act as columns do."""
+    whole = circuit(*names, same=True)
+    columns = whole.with_parts(whole.groups, [one.expanded() for one in whole.connections])
+    inputs = [nd.StepInput("I", whole.uids, np.linspace(5.0, 30.0, COUNT))]
+    found = []
+    for one, parts in ((columns, None), (whole, None), (whole, 2)):
+        recorder = nd.MemoryRecorder([("V", None)])
+        if one is whole:
+            monkeypatch.setattr(Drawn, "_as_columns", None)
+        given: dict[str, Any] = {"threads": threads} if parts is None else {"parts": parts}
+        with nd.LPU(one, DT, inputs, recorder, backend="cpu", **given) as lpu:
+            lpu.run(steps=400)
+        found.append(recorder.get("V"))
+    assert np.array_equal(found[0], found[1]) and np.array_equal(found[0], found[2])
+    assert (found[0][1:] == -60.0).sum() > 100
