@@ -63,6 +63,19 @@ IZHIKEVICH: Ranges = {
     "a": (0.02, 0.1), "b": (0.2, 0.25), "c": (-65.0, -50.0), "d": (2.0, 8.0),
     "initV": (-65.0, -40.0),
 }  # fmt: skip
+GLIF: Ranges = {
+    "resting_potential": -70.0, "threshold": (-60.0, -50.0), "leak_conductance": (8.0, 12.0),
+    "capacitance": (60.0, 120.0), "refractory_period": (0.5, 3.0), "tau_syn2": 5.0,
+    "initV": (-70.0, -60.0),
+}  # fmt: skip
+GLIF_RULES: Ranges = {
+    "reset_fraction": (0.1, 0.3), "reset_add": (0.0, 3.0), "threshold_add": (0.5, 2.0),
+    "tau_threshold": (20.0, 100.0),
+}  # fmt: skip
+GLIF_CURRENTS: Ranges = {
+    "tau_asc1": 300.0, "tau_asc2": (5.0, 20.0), "asc1_add": -9.0, "asc2_add": (-90.0, 50.0),
+    "asc2_fraction": 0.5,
+}  # fmt: skip
 NIR_LEAK: Ranges = {"tau": (0.01, 0.03), "r": (0.5, 2.0), "v_leak": (-0.5, 0.5), "bias": 0.2}
 NIR_CUBA: Ranges = {
     "tau_syn": (0.004, 0.006), "tau_mem": (0.01, 0.02), "r": (0.5, 2.0), "v_leak": (-0.5, 0.5),
@@ -85,6 +98,20 @@ MODELS: dict[str, tuple[Ranges, dict[str, tuple[float, float]]]] = {
     "BufferVoltage": ({}, {"V": VOLTS}),
     "ConnorStevens": ({**GATES, "a": 0.5, "b": 0.1}, {"I": (0.0, 80.0)}),
     "ExpSynapse": ({"gmax": (0.01, 0.05), "tau": (2.0, 8.0), "a": 0.5}, {"spike_state": SPIKES}),
+    "GLIF1": ({**GLIF, "reset_potential": -68.0}, {"I": (100.0, 500.0), "spike_state": SPIKES}),
+    "GLIF2": ({**GLIF, **GLIF_RULES}, {"I": (100.0, 500.0), "spike_state": SPIKES}),
+    "GLIF3": (
+        {**GLIF, "reset_potential": -68.0, **GLIF_CURRENTS},
+        {"I": (100.0, 500.0), "spike_state": SPIKES},
+    ),
+    "GLIF4": (
+        {**GLIF, **GLIF_RULES, **GLIF_CURRENTS},
+        {"I": (100.0, 500.0), "spike_state": SPIKES},
+    ),
+    "GLIF5": (
+        {**GLIF, **GLIF_RULES, **GLIF_CURRENTS, "voltage_coupling": 0.005, "tau_voltage": 11.0},
+        {"I": (100.0, 500.0), "spike_state": SPIKES},
+    ),
     "GradedNeuron": (
         {"time_constant": (5.0, 20.0), "bias": (-0.5, 0.5)},
         {"I": (-1.0, 2.0), "r": (0.0, 1.0)},

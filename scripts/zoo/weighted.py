@@ -19,6 +19,8 @@ RECEPTORS: dict[str, dict[str, tuple[float, float]]] = {
     "AdaptiveExpIAF": {"exc": (0.0, 200.0), "inh": (-200.0, 0.0)},
     "AdaptiveExpIAFAlphaConductance": {"exc": (0.0, 6.0), "inh": (0.0, 3.0)},
     "AdaptiveExpIAFConductance": {"exc": (0.0, 6.0), "inh": (0.0, 3.0)},
+    "GLIF3": {f"syn{i}": (-100.0, 200.0) for i in range(1, 5)},
+    "GLIF5": {f"syn{i}": (-100.0, 200.0) for i in range(1, 5)},
     "Izhikevich": {"spike_state": (-2.0, 4.0)},
     "IzhikevichEuler": {"spike_state": (-2.0, 4.0)},
     "IzhikevichNoisy": {"spike_state": (-2.0, 4.0)},
