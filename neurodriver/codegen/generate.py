@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from ..errors import ModelError
 from ..plan.arrays import ArrayTable
 from ..plan.program import Program
 from ..plan.unit import Delivery, KernelSpec, Unit
@@ -101,9 +102,12 @@ def _kernel(unit: Unit, threads: bool, templates: Templates) -> Kernel:
     if spec.template:
         text, signature = templates[spec.number]
         return (thread_template if threads else template_kernel)(spec, text, signature)
-    if len(unit.specs) == 2:
-        return fused_kernel(*unit.specs)
-    return _of_model(spec, threads)
+    try:
+        return fused_kernel(*unit.specs) if len(unit.specs) == 2 else _of_model(spec, threads)
+    except RecursionError:
+        names = " and ".join(spec.model.__name__ for spec in unit.specs)
+        say = "a text is nested too deeply, in brackets or braces; write it in several statements"
+        raise ModelError(f"{names}: {say}") from None
 
 
 def _of_model(spec: KernelSpec, threads: bool) -> Kernel:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..errors import ExperimentError
+from ..errors import ExperimentError, quoted
 from .contents import Contents
 from .references import Check, file_of
 from .run import run as run_experiment
@@ -109,6 +109,9 @@ def programs_of(path: str | Path) -> list[str]:
 def _check_output(experiment: Experiment, faults: FaultsOfFile) -> None:
     """Note recordings that would overwrite what they come from, or that are too short."""
     section, folder = experiment.section, experiment.folder
+    if section.output is not None and (not section.output or "\0" in section.output):
+        faults.at(("output",), f"must be the name of a file, got {quoted(section.output)}")
+        return
     read = [experiment.source.path, *(file_of(m, folder) for m in section.models)]
     for name, lpu in section.lpu.items():
         named = [lpu.circuit, *lpu.models]

@@ -13,8 +13,9 @@ from functools import cache
 from pathlib import Path
 
 import click
+import contents
 import seeds
-from isolated import CLEAR, LEGAL, WARNED, Case
+from isolated import CLEAR, LEGAL, WARNED, Case, Unnoticed
 
 from neurodriver.__main__ import cli, main
 
@@ -36,6 +37,13 @@ GOOD = {
 """A good command line of each command."""
 
 
+WITHOUT_EFFECT = {"--threads", "--device", "--executor", "--backend", "--nonfinite", "--merge"}
+"""Options that do not change what is written."""
+
+DEFAULTS = {"run circuit.gexf --dt 1e-4 --duration 2e-3 -o out.h5 --seed 0"}
+"""Command lines that say what holds without the option."""
+
+
 def cases() -> Iterator[Case]:
     """Yield the cases of this class."""
     context = click.Context(cli)
@@ -48,7 +56,9 @@ def cases() -> Iterator[Case]:
             if isinstance(option, click.Option) and not option.is_flag:
                 for value in VALUES:
                     words = [name, *good, option.opts[-1], value]
-                    yield Case(" ".join(words), _called(words), ANY)
+                    said = " ".join(words)
+                    used = option.opts[-1] not in WITHOUT_EFFECT and said not in DEFAULTS
+                    yield Case(said, _called(words, unlike=name if used else ""), ANY)
         for place in range(len(good)):
             for value in VALUES[:18]:
                 words = [name, *good[:place], value, *good[place + 1 :]]
@@ -63,27 +73,56 @@ def cases() -> Iterator[Case]:
 
 
 @cache
-def _good() -> str:
+def _good_files() -> str:
     """Return a folder with good files."""
     folder = tempfile.mkdtemp()
     seeds.make(Path(folder))
     return folder
 
 
-def _called(
-    words: list[str], environment: dict[str, str] | None = None
-) -> Callable[[Path], object]:
-    def run(folder: Path) -> None:
-        shutil.copytree(_good(), folder, dirs_exist_ok=True)
-        os.environ.update(environment or {})
-        said = io.StringIO()
+@cache
+def _result_of(name: str) -> str:
+    """Return what comes of a good command line."""
+    with tempfile.TemporaryDirectory() as folder:
+        before = os.getcwd()
+        os.chdir(folder)
         try:
-            with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(said):
-                code = main(words)
+            return _result(Path(folder), [name, *GOOD[name]])
+        finally:
+            os.chdir(before)
+
+
+def _result(folder: Path, words: list[str]) -> str:
+    """Call a command in a folder with good files; return the digest of what comes of it."""
+    shutil.copytree(_good_files(), folder, dirs_exist_ok=True)
+    given = {str(one.relative_to(folder)) for one in folder.rglob("*")}
+    out, errors = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors):
+        code = main(words)
+    if code:
+        raise click.ClickException(errors.getvalue().strip().split("\n\n")[-1])
+    return contents.digest_of_run(folder, given, out.getvalue())
+
+
+def _called(
+    words: list[str], environment: dict[str, str] | None = None, unlike: str = ""
+) -> Callable[[Path], object]:
+    """Return what calls a command, of which something else has to come than of a good one.
+
+    Raises
+    ------
+    Unnoticed
+        Where the same comes of it.
+    """
+
+    def run(folder: Path) -> None:
+        os.environ.update(environment or {})
+        try:
+            found = _result(folder, words)
         finally:
             for name in environment or {}:
                 del os.environ[name]
-        if code:
-            raise click.ClickException(said.getvalue().strip().split("\n\n")[-1])
+        if unlike and found == _result_of(unlike):
+            raise Unnoticed("the option has no effect")
 
     return run

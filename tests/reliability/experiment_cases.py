@@ -4,16 +4,47 @@
 from __future__ import annotations
 
 import random
+import tomllib
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+import contents
 import experiment_files
-from isolated import CLEAR, LEGAL, WARNED, Case
+from isolated import CLEAR, LEGAL, WARNED, Case, Unnoticed
 
 from neurodriver.experiment import load_experiment
 from neurodriver.experiment.check import check
 
-WHOLE = experiment_files.WHOLE
+NOISE = """
+[[lpu.left.input]]
+class = "NoiseInput"
+variable = "I"
+uids = ["n0"]
+mean = 1.0
+sigma = 0.5
+"""
+
+WHOLE = (
+    experiment_files.HEAD
+    + experiment_files.LEFT
+    + NOISE
+    + experiment_files.RIGHT
+    + experiment_files.PATTERN
+)
+"""An experiment with random numbers."""
+
+WITHOUT_EFFECT = {
+    "threads", "merge", "nonfinite", "debug", "backend", "device", "executor", "overwrite",
+    "models", "rank",
+    "seed",  # no model of it draws numbers
+    "type",  # of a pattern: the ports have it, too
+}  # fmt: skip
+"""Keys that do not change what is recorded."""
+
+DEFAULTS = {"lpu.left.arguments = {}"}
+"""Edits that say what holds without them."""
 
 VALUES = (
     "1.5", "-1", "0", '"x"', '""', "nan", "inf", "-inf", "[]", "[1, 2]", '["a", "b"]', "{}",
@@ -40,13 +71,16 @@ def cases() -> Iterator[Case]:
     """Yield the cases of this class."""
     yield Case("the good file", _checked(WHOLE), (LEGAL, WARNED))
     for key in KEYS:
+        used = key.split(".")[-1] not in WITHOUT_EFFECT
         for value in VALUES:
-            yield Case(f"{key} = {value}", _checked(with_key(key, value)), ANY)
+            name = f"{key} = {value}"
+            noticed = used and name not in DEFAULTS
+            yield Case(name, _checked(with_key(key, value), noticed), ANY)
         yield Case(
             f"{key}x", _checked(with_key(f"{key}x", "1")), (CLEAR,), (f"{key}x".split(".")[-1],)
         )
     for seed in range(120):
-        yield Case(f"damaged {seed}", _checked(damaged(seed)), ANY)
+        yield Case(f"damaged {seed}", _checked(damaged(seed), True), ANY)
     for value in ('"os:system"', '"subprocess:getoutput"', '"posixpath:join"', '"builtins:eval"'):
         for key in ("lpu.left.function", "lpu.left.input.0.function", "pattern.0.function"):
             yield Case(f"{key} calls {value}", _checked(with_key(key, value)), (CLEAR,))
@@ -55,15 +89,50 @@ def cases() -> Iterator[Case]:
 ANY = (CLEAR, WARNED, LEGAL)
 
 
-def _checked(text: str) -> Callable[[Path], object]:
-    """Return what reads an experiment and makes all of it, without a run."""
+def _checked(text: str, noticed: bool = False) -> Callable[[Path], object]:
+    """Return what reads an experiment and makes all of it.
+
+    Where an edit is to be ``noticed``, it is also run, and something else has to come of it.
+
+    Raises
+    ------
+    Unnoticed
+        Where the same comes of it as of the good experiment.
+    """
 
     def run(folder: Path) -> None:
         path = experiment_files.write(folder, text)
         for _ in check(load_experiment(path)):
             pass
+        if noticed and _said(text) != _said(WHOLE) and _recorded(folder, path) == _good():
+            raise Unnoticed("the edit has no effect")
 
     return run
+
+
+def _said(text: str) -> object:
+    """Return what an experiment says, but for keys without effect."""
+
+    def used(value: object) -> object:
+        if isinstance(value, dict):
+            return {k: used(v) for k, v in value.items() if k not in WITHOUT_EFFECT}
+        return [used(one) for one in value] if isinstance(value, list) else value
+
+    return used(tomllib.loads(text))
+
+
+@cache
+def _good() -> str:
+    """Return what comes of the good experiment."""
+    with TemporaryDirectory() as folder:
+        return _recorded(Path(folder), experiment_files.write(Path(folder), WHOLE))
+
+
+def _recorded(folder: Path, path: Path) -> str:
+    """Run an experiment; return the digest of its recordings."""
+    given = {str(one.relative_to(folder)) for one in folder.rglob("*")}
+    load_experiment(path).run()
+    return contents.digest_of_run(folder, given)
 
 
 def with_key(key: str, value: str) -> str:

@@ -4,12 +4,18 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from isolated import CLEAR, LEGAL, WARNED, Case
+import contents
+from isolated import CLEAR, LEGAL, WARNED, Case, Unnoticed
 
 import neurodriver as nd
+from neurodriver.codegen.generate import generate
+from neurodriver.plan.compile import compile_circuit
 
 ANY = (CLEAR, WARNED, LEGAL)
 
@@ -61,15 +67,15 @@ def cases() -> Iterator[Case]:
     yield Case("the good model", _made(GOOD), ANY)
     for name in ("accesses", "updates", "params", "states", "update"):
         for value in VALUES:
-            yield Case(f"{name} = {value}", _made(_with(name, value)), ANY)
-        yield Case(f"without {name}", _made(_with(name, None)), ANY)
+            yield Case(f"{name} = {value}", _made(edited(name, value)), ANY)
+        yield Case(f"without {name}", _made(edited(name, None)), ANY)
     for number, text in enumerate(TEXTS):
-        yield Case(f"text {number}: {text[:20]!r}", _made(_with("update", repr(text))), ANY)
+        yield Case(f"text {number}: {text[:20]!r}", _made(edited("update", repr(text))), ANY)
     for seed in range(150):
         yield Case(f"damaged {seed}", _made(damaged(seed)), ANY)
 
 
-def _with(name: str, value: str | None) -> str:
+def edited(name: str, value: str | None) -> str:
     """Return the good model with another declaration, or without it."""
     head, mark, rest = GOOD.partition(f"    {name} = ")
     assert mark
@@ -94,15 +100,42 @@ def damaged(seed: int) -> str:
 
 
 def _made(text: str) -> Callable[[Path], object]:
-    """Return what loads a model and compiles a circuit of it, without a compiler of C++."""
+    """Return what loads a model and generates the text of a circuit of it, which is not compiled.
+
+    Raises
+    ------
+    Unnoticed
+        Where other words than those of the good model give what these give.
+    """
 
     def run(folder: Path) -> None:
-        path = folder / "own.py"
-        path.write_text(text, encoding="utf-8", errors="surrogatepass")
-        (kind,) = nd.model.loading.load_classes([path])
-        circuit = nd.Circuit.from_arrays([(kind, 3, {}, ["a", "b", "c"])])
-        from neurodriver.plan.compile import compile_circuit
-
-        compile_circuit(circuit, 1e-4, "float64")
+        if _meaning(folder, text) == _good_meaning() and _words(text) != _words(GOOD):
+            raise Unnoticed("the edit has no effect")
 
     return run
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w+|\S", text)
+
+
+def circuit_of(folder: Path, text: str) -> nd.Circuit:
+    """Return a circuit of three components of the model that a program declares."""
+    path = folder / "own.py"
+    path.write_text(text, encoding="utf-8", errors="surrogatepass")
+    (kind,) = nd.model.loading.load_classes([path])
+    return nd.Circuit.from_arrays([(kind, 3, {}, ["a", "b", "c"])])
+
+
+@cache
+def _good_meaning() -> str:
+    with TemporaryDirectory() as folder:
+        return _meaning(Path(folder), GOOD)
+
+
+def _meaning(folder: Path, text: str) -> str:
+    """Return the digest of all that a model brings into compiled code."""
+    program = compile_circuit(circuit_of(folder, text), 1e-4, "float64")
+    texts = [task.kernel.text for task in generate(program).tasks]
+    values = [(str(one.key), one.value) for one in program.arrays.values()]
+    return contents.digest_of([texts, values])
