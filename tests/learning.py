@@ -20,6 +20,7 @@ from neurodriver import (
     Plasticity,
     Weighted,
 )  # fmt: skip
+from neurodriver.circuit.plastic import largest_sent, learning_connections
 from neurodriver.plan.arrays import ReceptorOwner
 from neurodriver.plan.spikes.learning import LearningPlan
 
@@ -137,6 +138,11 @@ class Trains:
         out = np.empty_like(column)
         out[self.order] = column
         return out
+
+
+def largest_of(lpu: LPU, weights: NDArray[np.float64]) -> float:
+    """Return the largest |value| that synapses send which begin with some weights."""
+    return max(largest_sent(links, weights) for links in learning_connections(lpu.circuit))
 
 
 def learned(lpu: LPU, name: str = "weight", projection: str = "") -> NDArray[np.float64]:

@@ -11,12 +11,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from learning import Trains, learned
+from learning import Trains, largest_of, learned
 from support import recorded
 
 import neurodriver as nd
 from neurodriver import Plasticity, State
-from neurodriver.plan.spikes.learning import largest_sent
 
 FOLDER = Path(__file__).parents[3] / "shared" / "data" / "plasticity"
 TOLERANCE = {"float64": 1e-11, "float32": 1e-5}
@@ -216,6 +215,6 @@ def test_what_each_spike_carries(name: str, dtype: str) -> None:
     sums = np.zeros((given.steps + given.late.max(), 5))
     read_in = f["out_step"] + shift + given.forward[f["out_synapse"]]
     np.add.at(sums, (read_in + 1, given.target[f["out_synapse"]]), f["out_weight"])
-    largest = largest_sent(rule, given.weight)
+    largest = largest_of(lpu, given.weight)
     rounded = 6 * largest * 2.0 ** -BITS[dtype]
     np.testing.assert_allclose(got, sums[: given.steps], rtol=0, atol=6 * tolerance + rounded)

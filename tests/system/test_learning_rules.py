@@ -10,14 +10,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from learning import Trains, learned
+from learning import Trains, largest_of, learned
 from numpy.typing import NDArray
 from reference.learning import EVENTS, Synapse
 from support import recorded
 
 import neurodriver as nd
 from neurodriver import Plasticity
-from neurodriver.plan.spikes.learning import largest_sent
 
 STRONG: dict[str, dict[str, float]] = {
     "PairSTDP": {"A_plus": 0.05, "w_min": 0.1},
@@ -124,7 +123,7 @@ def agree(case: Case, chunk: int | None = None, **more: Any) -> None:
             sums += read
             mine = trains.unsorted(learned(lpu, projection=type(rule).__name__))
             np.testing.assert_allclose(mine, weights, rtol=1e-12, atol=1e-13, err_msg=str(rule))
-    largest = max(largest_sent(rule, trains.weight) for rule in made)
+    largest = largest_of(lpu, trains.weight)
     degree = 2 * len(made) * case.synapses
     last = got[1:, : case.targets]
     np.testing.assert_allclose(last, sums[:-1], rtol=0, atol=degree * largest * 2.0**-29)
