@@ -311,6 +311,7 @@ def test_units_of_accesses_follow_from_the_equations() -> None:
         "ConnorStevens": "uA/cm^2", "HodgkinHuxley": "uA/cm^2", "Rinzel": "uA/cm^2",  # constants
         "PhotoreceptorModel": "uA/cm^2", "GradedNeuron": "1",  # a current in units of V
         "Izhikevich": "mV/ms", "IzhikevichEuler": "mV/ms", "IzhikevichNoisy": "mV/ms",  # dV/dt
+        "NIRCubaLI": "1", "NIRCubaLIF": "1", "NIRIF": "1", "NIRLI": "1", "NIRLIF": "1",
     }  # fmt: skip
     told = 0
     for name, model in shipped().items():
