@@ -207,9 +207,10 @@ EXTRAS = [(False, False), (True, False), (False, True), (True, True)]
 
 
 def combinations() -> list[Any]:
-    """Return all ways and extras for one circuit; for others each of them in one combination."""
+    """Return all ways with all extras for one circuit; for others each of them once."""
     precisions = ("float32", "float64")
-    out = [("spiking", *each) for each in itertools.product(WAYS, EXTRAS, precisions)]
+    ways = zip(itertools.product(WAYS, EXTRAS), precisions * 6, strict=True)
+    out = [("spiking", *each, precision) for each, precision in ways]
     for i, name in enumerate(n for n in CIRCUITS if n != "spiking"):
         for j, extra in enumerate(EXTRAS):
             out.append((name, WAYS[(i + j) % 3], extra, precisions[(i + j // 2) % 2]))
