@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..results.comparison import Comparison
-from .style import COLOURS, STYLE, matplotlib, new_figure, writing
+from .style import COLOURS, STYLE, matplotlib, new_figure, save_figure
 
 
 def draw_comparison(
@@ -45,9 +44,7 @@ def draw_comparison(
         )
         ax.legend(frameon=False)
         if path is not None:
-            with writing(path):
-                Path(path).parent.mkdir(parents=True, exist_ok=True)
-                ax.figure.savefig(path, dpi=150)
+            save_figure(ax.figure, path)
     return ax
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import NeurodriverError, near, quoted
-from .style import COLOURS, STYLE, matplotlib, new_figure, writing
+from .style import COLOURS, STYLE, matplotlib, new_figure, save_figure
 
 
 def plot_learning(
@@ -60,7 +60,7 @@ def plot_learning(
             axis.plot(_mean(curves), color=colour, lw=2)
             axis.set(xlabel="epoch", title=name.replace("_", " "))
             axis.grid(True)
-        return _written(figure, figure_path)
+        return save_figure(figure, figure_path)
 
 
 def plot_receptive_fields(
@@ -106,7 +106,7 @@ def plot_receptive_fields(
         image = axis.imshow(sheet[:-1, :-1], cmap="viridis", interpolation="nearest")
         axis.set_axis_off()
         figure.colorbar(image, label="weight")
-        return _written(figure, figure_path)
+        return save_figure(figure, figure_path)
 
 
 def _mean(curves: Sequence[Any]) -> Any:
@@ -115,10 +115,3 @@ def _mean(curves: Sequence[Any]) -> Any:
     for row, curve in zip(whole, curves, strict=True):
         row[: len(curve)] = curve
     return np.nanmean(whole, axis=0)
-
-
-def _written(figure: Any, figure_path: str | os.PathLike[str]) -> Path:
-    with writing(figure_path):
-        Path(figure_path).parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(figure_path, dpi=150)
-    return Path(figure_path)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ..errors import NeurodriverError, near
 from .encode import write_movie
 from .scenes import Scene, apply, kind_of
-from .style import STYLE, matplotlib, new_figure, writing
+from .style import STYLE, matplotlib, new_figure, save_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -171,9 +171,7 @@ class Movie:
     ) -> Path:
         """Write one frame as a picture: that of a time, s, or the last."""
         figure = self.show(self.end if time is None else time)
-        with writing(path):
-            figure.savefig(path, dpi=dpi)
-        return Path(path)
+        return save_figure(figure, path, dpi)
 
     @property
     def end(self) -> float:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..results.firing import Activity
-from .style import COLOURS, STYLE, matplotlib, new_figure, writing
+from .style import COLOURS, STYLE, matplotlib, new_figure, save_figure
 
 SHOWN = 1_000
 """Neurons of the raster; each population has its share of them, at least `FEWEST`."""
@@ -63,10 +63,7 @@ def plot_populations(
             values = [getattr(one, name) for one in found]
             axis.barh(range(len(found)), values, color=_colours(len(found)))
             axis.set(ylim=(len(found) - 0.5, -0.5), yticks=[], title=label)
-        with writing(figure_path):
-            Path(figure_path).parent.mkdir(parents=True, exist_ok=True)
-            figure.savefig(figure_path, dpi=150)
-    return Path(figure_path)
+        return save_figure(figure, figure_path)
 
 
 def _colours(count: int) -> list[str]:

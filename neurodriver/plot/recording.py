@@ -17,7 +17,7 @@ from ..results import Events, Recording, Variable, open_recording
 from ..results.batch import single
 from .movie import Movie
 from .panels import MOST_TRACES, Panel
-from .style import STYLE, matplotlib, new_figure, writing
+from .style import STYLE, matplotlib, new_figure, save_figure
 
 
 def plot_recording(
@@ -90,8 +90,7 @@ def draw_recording(
         parts = _parts(opened, variables, uids, None if start is None and stop is None else window)
         figure = _draw(parts, window, title)
         if figure_path is not None:
-            with writing(figure_path):
-                figure.savefig(figure_path, dpi=150)
+            save_figure(figure, figure_path)
     return figure
 
 

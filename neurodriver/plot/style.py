@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Iterator
 from functools import cache
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 from ..errors import NeurodriverError
@@ -82,6 +83,14 @@ def writing(path: str | PathLike[str]) -> Iterator[None]:
         raise
     except (OSError, ValueError, KeyError) as error:
         raise NeurodriverError(f"{path}: cannot be written: {error}") from error
+
+
+def save_figure(figure: Any, path: str | PathLike[str], dpi: float = 150.0) -> Path:
+    """Write a figure; its path's ending chooses the format. Make its folder if there is none."""
+    with writing(path):
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(path, dpi=dpi)
+    return Path(path)
 
 
 def short(uid: str) -> str:

@@ -151,7 +151,9 @@ def test_errors(tmp_path: Path) -> None:
     with pytest.raises(NeurodriverError, match=r"run\.xyz: cannot be written.*not supported"):
         plot_recording(path, tmp_path / "run.xyz")
     with pytest.raises(NeurodriverError, match=r"run\.png: cannot be written"):
-        plot_recording(path, tmp_path / "missing" / "run.png")
+        plot_recording(path, path / "run.png")  # in a file instead of a folder
+    made = plot_recording(path, tmp_path / "figures" / "run.png")
+    assert made.stat().st_size > 1000
 
 
 def test_without_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
