@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import neurodriver as nd
-from neurodriver.error_driven import Network
+from neurodriver.error_driven import Network, UniformRandom
 
 LAYERS = ("Input", "Hidden", "Output")
 UNITS = np.eye(4)
@@ -57,5 +57,21 @@ def associator(hidden: int, seed: int = 0) -> Network:
     net.connect_both(h2, out)
     net.set("layer", gi=1.05, fb=0.5, nominal=0.06, mg=1.2, vgcc=0)
     net.set("path", lrate=0.06, synapse_threshold=0.1)
+    net.set(".back", rel=0.3)
+    return net
+
+
+def several_kinds() -> Network:
+    """Return a network with sub-pools, and with paths of several kinds, rules and delays."""
+    net = Network(seed=2)
+    inp = net.layer("Input", "input", (5, 5), nominal=0.24)
+    hidden = net.layer("Hidden", "super", (2, 2, 4, 5), pool_inhibits=True, nominal=0.1)
+    out = net.layer("Output", "target", (5, 5), gi=0.65, nominal=0.24)
+    net.connect(inp, hidden)
+    net.connect_both(hidden, out)
+    net.connect(hidden, hidden, kind="lateral", hebb=True, sub_mean=1, rel=0.1, delay=3)
+    net.connect(inp, hidden, UniformRandom(0.2), kind="inhib", abs=0.1)
+    net.set("layer", gi=1.05, fb=0.5)
+    net.set("path", lrate=0.06)
     net.set(".back", rel=0.3)
     return net

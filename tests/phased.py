@@ -13,7 +13,19 @@ from typing import Any
 import numpy as np
 from support import recorded, started
 
-from neurodriver import Access, Circuit, Connections, NDComponent, Parameter, Population, State
+from neurodriver import (
+    Access,
+    AllToAll,
+    Circuit,
+    Connections,
+    FixedProbability,
+    NDComponent,
+    Parameter,
+    Population,
+    Projection,
+    State,
+)
+from neurodriver.model.plasticity import Plasticity
 
 DT = 1e-3
 STEPS = 40
@@ -242,3 +254,25 @@ def agrees(
     for variable, _ in asked:
         want = expected[variable][:steps, record[variable]]
         np.testing.assert_array_equal(data[variable], want, err_msg=variable)
+
+
+def learning_layers(rule: Plasticity, size: int = 70) -> Circuit:
+    """Return three layers, each computed after the one below in a step, with learning beside.
+
+    Spikes go up within the step. Synapses past a layer, and back, learn and take steps.
+    """
+    sizes = {"low": size, "middle": 2 * size, "high": size // 2}
+    drive = np.random.default_rng(5).integers(1, 5, size)
+    low, middle, high = (
+        Population(Cell, n, name=name, drive=drive if name == "low" else 0.0)
+        for name, n in sizes.items()
+    )
+    learns: dict[str, Any] = {"plasticity": rule, "receptor": "exc", "weight": 0.25}
+    near, all_of_them = FixedProbability(0.3), AllToAll()
+    links = [
+        Projection(low, middle, near, receptor="exc", weight=1.0),
+        Projection(middle, high, near, receptor="exc", weight=1.0),
+        Projection(low, high, all_of_them, name="past", delay=DT, **learns),
+        Projection(high, middle, all_of_them, name="back", delay=3 * DT, **learns),
+    ]
+    return Circuit([low, middle, high], links, order="listed")

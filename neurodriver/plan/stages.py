@@ -91,14 +91,8 @@ def _check(circuit: Circuit) -> None:
 def check_paces(circuit: Circuit, target: Target) -> None:
     """Raise CircuitError for steps that a backend does not have.
 
-    A GPU computes components at each step, and has no stages where synapses learn.
+    A GPU computes components at each step.
     """
-    learns = any(links.plasticity is not None for links in circuit.connections)
-    if learns and target.threads and any(stages_of(circuit)):
-        raise CircuitError(
-            f"{circuit.name}: connections that learn beside pools, or beside phases that act "
-            f"within a step, run on a CPU alone; take backend='cpu'"
-        )
     slow = [group.name for group in circuit.groups if (group.every, group.first) != (1, 0)]
     if slow and target.threads:
         raise CircuitError(

@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from phased import Phased, agrees, random_phased
+from learning_circuits import Pairs
+from phased import DT, STEPS, Phased, agrees, learning_layers, plain, random_phased
+from support import assert_same_bits, recorded, started
 
-from neurodriver import LPU
+from neurodriver import LPU, MemoryRecorder
 from neurodriver.backends.cuda import schedule
 from neurodriver.backends.cuda.backend import CUDABackend
 from neurodriver.codegen.simt.shape import Shape
@@ -19,6 +21,18 @@ SHAPES = {
     "grid, held": ("grid", 120, 128, True),
     "cluster, held": ("cluster", 16, 512, True),
 }
+
+
+def shaped_as(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """Let circuits run in one of the shapes; warps dawdle."""
+    width, blocks, threads, holds = SHAPES[name]
+
+    def shaped(units: Any, *given: Any) -> schedule.LaunchPlan:
+        shape = Shape(threads, 1, holds)
+        return schedule.LaunchPlan(width, blocks, shape, tuple(1 for _ in units))
+
+    monkeypatch.setattr(schedule, "choose", shaped)
+    monkeypatch.setenv("NEURODRIVER_FUZZ", "3")
 
 
 def circuit_of(seed: int, largest: int = 40) -> Phased:
@@ -38,14 +52,7 @@ def test_random_circuits(seed: int, dtype: str, executor: str) -> None:
 @pytest.mark.parametrize("name", SHAPES)
 def test_any_shape(monkeypatch: pytest.MonkeyPatch, name: str, plans: bool) -> None:
     """Barriers lie between the stages wherever components are; warps dawdle."""
-    width, blocks, threads, holds = SHAPES[name]
-
-    def shaped(units: Any, *given: Any) -> schedule.LaunchPlan:
-        shape = Shape(threads, 1, holds)
-        return schedule.LaunchPlan(width, blocks, shape, tuple(1 for _ in units))
-
-    monkeypatch.setattr(schedule, "choose", shaped)
-    monkeypatch.setenv("NEURODRIVER_FUZZ", "3")
+    shaped_as(monkeypatch, name)
     made = circuit_of(5, 90)
     agrees(made, made.circuit(order=made.order()), backend="cuda", plans=plans)
 
@@ -61,3 +68,47 @@ def test_one_launch() -> None:
         assert shape.barriers(0, 100) == 100 * shape.stages
         assert backend.launches.steps == 1
         lpu.advance(100)
+
+
+def learned(backend: str, dtype: str, **more: Any) -> dict[str, Any]:
+    """Return what layers record while synapses learn, and the weights in the middle and after."""
+    circuit = learning_layers(Pairs())
+    record: Any = [("level", None), ("spike_state", None)]
+    with started(circuit, DT, (), record, backend=backend, dtype=dtype, **more) as lpu:
+        weights = []
+        for steps in (33, 67):
+            lpu.run(steps=steps)
+            weights += [lpu[name].get("weight") for name in ("past", "back")]
+        return {**recorded(lpu, 100), **{str(i): one for i, one in enumerate(weights)}}
+
+
+def test_synapses_learn_beside_phases(dtype: str, executor: str) -> None:
+    """In one call and in calls of odd lengths, and stepwise."""
+    expected = learned("cpu", dtype)
+    assert np.ptp(expected["3"]) > 0.2 and (expected["1"] != expected["3"]).any()
+    for chunk in (None, 7):
+        assert_same_bits(expected, learned("cuda", dtype, executor=executor, chunk=chunk))
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_synapses_learn_in_any_shape(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """Barriers of stages and of learning take turns, wherever components are."""
+    expected = learned("cpu", "float64")
+    shaped_as(monkeypatch, name)
+    assert_same_bits(expected, learned("cuda", "float64"))
+
+
+@pytest.mark.parametrize("copies", [3, 40])
+def test_batches_have_phases(copies: int, dtype: str) -> None:
+    """Each copy has the rows of plain Python, whether it has several blocks or one."""
+    made = circuit_of(5, 90)
+    kept = MemoryRecorder([("level", None)])
+    more: Any = {"backend": "cuda", "batch": copies, "dtype": dtype}
+    with LPU(made.circuit(order=made.order()), DT, recorders=[kept], **more) as lpu:
+        recording = lpu.run(steps=STEPS).recording
+        uids = lpu.circuit.uids[made.places()]
+    level = plain(made, STEPS)["level"][:STEPS]
+    has = np.flatnonzero(~np.isnan(level[0]))
+    for copy in (0, copies - 1):
+        found = recording[copy].data("level", uids[has].tolist())[:]
+        np.testing.assert_array_equal(found, level[:, has])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -249,12 +248,10 @@ def test_an_associator_learns_with_any_number_of_threads() -> None:
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_texts_for_a_gpu(dtype: str) -> None:
-    """The models are translated for a GPU, where weights stay what they are."""
-    circuit = circuit_of(four_units())
-    fixed = [replace(links, plasticity=None) for links in circuit.connections]
-    circuit = circuit.changed(connections=tuple(fixed))
-    units = generate(compile_circuit(circuit, 1e-3, dtype, target=CUDA)).tasks
-    assert {"AxonArrivals", "AxonNeuron"} <= {unit.kernel.name for unit in units}
+    """The models and the rule are translated for a GPU."""
+    made = generate(compile_circuit(circuit_of(four_units()), 1e-3, dtype, target=CUDA))
+    assert {"AxonArrivals", "AxonNeuron"} <= {unit.kernel.name for unit in made.tasks}
+    assert len(made.learning) == 3
 
 
 def test_single_precision() -> None:

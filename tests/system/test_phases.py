@@ -27,7 +27,6 @@ from neurodriver import (
     Uniform,
 )
 from neurodriver.backends.cpu.backend import CPUBackend
-from neurodriver.backends.cuda.batch import CUDABatch
 from neurodriver.circuit.cut import cut
 from neurodriver.errors import CircuitWarning, NeurodriverError
 from neurodriver.plan.compile import compile_circuit
@@ -401,18 +400,3 @@ def test_bad_paces() -> None:
     circuit = Circuit([Population(Graded, 3, every=2)])
     with pytest.raises(CircuitError, match="only a CPU leaves out steps of a population"):
         compile_circuit(circuit, DT, target=CUDA)
-
-
-def test_what_a_gpu_refuses() -> None:
-    """Synapses that learn, and batches, beside phases that act within a step."""
-    a, b = Population(Cell, 3, name="a", drive=1.0), Population(Cell, 2, name="b")
-    links = [
-        Projection(a, b, FixedProbability(0.9), receptor="exc"),
-        Projection(a, b, FixedProbability(0.9), delay=DT, plasticity=Pairs(), name="w",
-                   receptor="exc"),
-    ]  # fmt: skip
-    with pytest.raises(CircuitError, match="connections that learn beside pools"):
-        compile_circuit(Circuit([a, b], links, order="listed"), DT, target=CUDA)
-    program = compile_circuit(Circuit([a, b], links[:1], order="listed"), DT, target=CUDA)
-    with pytest.raises(NeurodriverError, match="a batch of a circuit with pools, or phases"):
-        CUDABatch([program, program])

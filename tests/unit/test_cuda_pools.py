@@ -1,14 +1,15 @@
-"""Pools: their text for a GPU compiles, and a GPU refuses what it does not run with them."""
+"""Pools, and the stages that they make: their text for a GPU compiles."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 from device_code import check_text
+from learning_circuits import Pairs
+from phased import DT, learning_layers
 from pooled import CIRCUITS
 
-import neurodriver as nd
-from neurodriver.backends.cuda.batch import CUDABatch
+from neurodriver.backends.cuda.spike_delivery import with_learning
 from neurodriver.codegen.generate import generate
 from neurodriver.codegen.simt.device import Part, Shape, device_text
 from neurodriver.plan.compile import compile_circuit
@@ -27,10 +28,21 @@ def test_the_text_compiles(dtype: str) -> None:
     check_text(device_text(unique, dtype, Shape(128, stages=10)))
 
 
-def test_a_batch_is_refused() -> None:
-    """It has no stages on a GPU."""
+def test_stages() -> None:
+    """Each level of pools is a stage, and all components are in one part of a step."""
     program = compile_circuit(CIRCUITS["pools of pools"](), 1e-3, target=CUDA)
     assert program.stages == 4 and program.phase_ends == [program.phases]
-    with pytest.raises(nd.NeurodriverError, match="with pools"):
-        CUDABatch([program, program], None)  # type: ignore[arg-type]
     assert np.all([unit.stage <= 3 for unit in program.units])
+
+
+@pytest.mark.needs("NVRTC")
+def test_stages_and_learning_compile() -> None:
+    """A turn has the barriers of both; turns are single steps, as phases act within a step."""
+    program = compile_circuit(learning_layers(Pairs(), 8), DT, "float32", target=CUDA)
+    made = generate(program)
+    learning = [Part(kernel, learning=True, warps=(0, 4)) for kernel in made.learning]
+    parts = [Part(unit.kernel, stage=unit.stage) for unit in made.tasks]
+    shape = with_learning(Shape(128, window=program.window, stages=program.stages), made.learning)
+    assert len(learning) == 2 and {part.stage for part in parts} == {0, 1, 2}
+    assert program.window == 1 and shape.barriers(0, 50) == 50 * (3 + 2) + 1
+    check_text(device_text([*parts, *learning], "float32", shape))

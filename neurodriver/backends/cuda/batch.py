@@ -137,9 +137,6 @@ class CUDABatch(CUDABackend):
     ) -> None:
         if executor != "resident":
             raise NeurodriverError("a batch runs in one launch: executor='resident'")
-        if programs[0].stages > 1:
-            say = "a batch of a circuit with pools, or phases that act within a step,"
-            raise NeurodriverError(f"{say} runs on the CPU: backend='cpu'")
         self.program, self.dtype = programs[0], programs[0].dtype
         self.executor, self.fuzz, self._number = executor, fuzz, len(programs)
         self._pool: Pool | None = None
