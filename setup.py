@@ -26,6 +26,17 @@ EXTRAS = {
     "equations": ["sympy>=1.12"],
     "compiler": ["ziglang>=0.13"],
 }
+EXTRAS["docs"] = [
+    "sphinx>=8",
+    "myst-parser>=4",
+    "pydata-sphinx-theme>=0.16",
+    "numpydoc>=1.8",
+    "sphinx-gallery>=0.18",
+    *EXTRAS["plot"],
+    *EXTRAS["results"],
+    *EXTRAS["tables"],
+    *EXTRAS["equations"],
+]
 EXTRAS["test"] = [
     "pytest>=8",
     "pytest-xdist",

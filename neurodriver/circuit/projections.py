@@ -68,8 +68,8 @@ class Projection:
     back : float, optional
         Time in seconds after which the synapse sees a spike of its target; default: ``dendritic``.
     largest : float, optional
-        Largest |value| that a synapse which learns sends; larger ones are clamped to it. Default:
-        the bounds of the rule, or else 16 times the largest first weight.
+        Largest absolute value that a synapse which learns sends; larger ones are clamped to it.
+        Default: the bounds of the rule, or else 16 times the largest first weight.
     stored : bool or "auto"
         Whether the connections are stored. Those of a rule of place need not be: then they are
         found in each step. The results are the same. By default it is decided by their number.

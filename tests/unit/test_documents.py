@@ -183,6 +183,7 @@ RUN = {
     "docs/results.md": r"Recording (.*\n)+population .*\nE .*\nI .*\n(\d\.\d{3} s: -\d+\.\d mV\n)+",
     "docs/sweeps.md": r"\('current',\) \[.*\]\n\[\[\d+\]\n \[\d+\]\]\n\('point',\)\n",
     "docs/coming-from.md": r"True\nTrue\n",
+    "docs/tutorial.md": r"Recording (.*\n){3}10 spikes, .*\n(.*\n){3}\[[\d, ]+\] spikes\n(.*\n){3}",
     "docs/design/array-table.md": "",
     "docs/design/frozen-program.md": "",
 }
