@@ -272,6 +272,39 @@ def end_process(process: int) -> None:
         os.kill(process, getattr(signal, "SIGKILL", signal.SIGTERM))
 
 
+_END_LATER = """
+import select, signal, sys
+process = int(sys.argv[1])
+for number, seconds in ((signal.SIGTERM, float(sys.argv[2])), (signal.SIGKILL, 2.0)):
+    if select.select([process], [], [], seconds)[0]:
+        break
+    signal.pidfd_send_signal(process, number)
+"""
+
+
+def end_process_later(process: int, seconds: float) -> None:
+    """End another process if it is still there after some seconds.
+
+    A third process waits for it, so that it is ended even if this one is gone. Linux alone can do
+    so; elsewhere this does nothing.
+    """
+    if not hasattr(os, "pidfd_open"):
+        return
+    with contextlib.suppress(OSError):
+        descriptor = os.pidfd_open(process)
+        words = [sys.executable, "-I", "-S", "-c", _END_LATER, str(descriptor), str(seconds)]
+        subprocess.Popen(
+            words,
+            env={k: v for k, v in os.environ.items() if k in ("PATH", "LD_LIBRARY_PATH")},
+            pass_fds=[descriptor],
+            start_new_session=True,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        os.close(descriptor)
+
+
 def state_of(process: int) -> str:
     """Return the state of a process of this host, as ``ps`` writes it.
 

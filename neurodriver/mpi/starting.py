@@ -21,6 +21,7 @@ from typing import Any
 
 from ..errors import NeurodriverError
 from ..system import end_process, environments, shared_memory, state_of
+from .launcher import end_launcher_later
 
 OTHER_HOSTS = 10
 """Times the limit that ranks of other hosts may take to start: nothing is known of them."""
@@ -142,6 +143,7 @@ def _watch(limit: float, done: threading.Event) -> None:
             first, ranks, text = missing
             if first:
                 print(f"error: {text} after {limit:g} s; {ADVICE}", file=sys.stderr, flush=True)
+                end_launcher_later()
                 for process in _processes_of(ranks):
                     end_process(process)
             time.sleep(LAUNCHER_SECONDS)

@@ -1,4 +1,7 @@
-"""A rank of a circuit in two parts; that of rank 1 fails, or is killed, in the middle of a run."""
+"""A rank of a circuit in two parts; that of rank 1 fails, or is killed, in the middle of a run.
+
+Before it fails it may stop the launcher, so that this one hangs.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +24,8 @@ class Failing(nd.StepInput):
         if world().rank == 1 and first + steps > 2000:
             if sys.argv[1] == "killed":
                 os.kill(os.getpid(), signal.SIGKILL)
+            if sys.argv[1] == "launcher":
+                os.kill(os.getppid(), signal.SIGSTOP)
             raise ValueError("broken on purpose")
         return super().chunk(number, first, steps)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import time
 from pathlib import Path
 
@@ -22,3 +23,9 @@ def test_all_ranks_end(kind: str, says: str) -> None:
     assert time.perf_counter() - begin < 2 * WITHIN  # the start of the job included
     assert done.returncode != 0 and done.stdout.count("begun") == 2, done.stderr
     assert says in done.stdout + done.stderr
+
+
+def test_a_launcher_that_hangs() -> None:
+    """It is ended, too; what it did not print is lost."""
+    done = mpiexec(2, [str(PROGRAM), "launcher"], 4 * WITHIN, check=False)
+    assert done.returncode == -signal.SIGKILL and done.stdout.count("begun") == 2
