@@ -307,15 +307,14 @@ class Kernels:
             for a in group.model.accesses
         }
         given = own.device.code.address("nd_chunk")
-        self.given = at(given, (10,), np.int64)
+        self.given = at(given, (11,), np.int64)
         columns = len(self.program.units) + len(timers.REST)
         self.timers = at(own.device.code.address("nd_timers"), (TIMER_ROWS, columns), np.uint64)
 
     def advance(self, items: np.ndarray, first: int, last: int, end: int, parts: int) -> None:
         """Do a launch."""
-        window, gate = (int(word) for word in self.given[8:])
-        while window and first // window < (last - 1) // window:
-            stop = (first // window + 1) * window
+        window, gate, begin = (int(word) for word in self.given[8:])
+        while window and (stop := first + window - (first - begin) % window) < last:
             self.go(items, first, stop, stop, parts)
             words = at(gate, (33,), np.int64)
             words[0], words[32] = stop, 0
@@ -453,7 +452,7 @@ class Kernels:
         """Take a row for other processes."""
         window, slot = int(self.given[8]), k - int(self.given[4]) - 1
         if window:
-            slot = (k - 1) % window
+            slot = (k - 1 - int(self.given[10])) % window
             if slot + 1 == window and not last:
                 return
         if k > self.given[4]:

@@ -160,11 +160,12 @@ class Batched(Backend, Protocol):
 class Gated(Backend, Protocol):
     """A backend that can wait for other processes in the middle of a call."""
 
-    def gate(self, window: int, serve: Callable[[int], bool]) -> bool:
-        """Let calls ask ``serve`` at each multiple of ``window`` steps; return whether they will.
+    def gate(self, window: int, serve: Callable[[int], bool], first: int = 0) -> bool:
+        """Let calls ask ``serve`` after each ``window`` steps from step ``first`` on.
 
-        It is given the steps done; when it returns False, the call ends there. From now on buffers
-        of exports and imports hold a window, whatever step a call begins with.
+        Return whether they will. ``serve`` is given the steps done; when it returns False, the call
+        ends there. From now on buffers of exports and imports hold a window, whatever step a call
+        begins with.
         """
         ...
 

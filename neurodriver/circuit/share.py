@@ -6,7 +6,7 @@ So connections keep their delays, and a part computes the same bits as the whole
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,14 +47,14 @@ class Share:
     events: frozenset[str]
 
 
-def shares(circuit: Circuit, of: Numbers, wanted: range | None = None) -> Iterator[Share]:
+def shares(circuit: Circuit, of: Numbers, wanted: Sequence[int] | None = None) -> Iterator[Share]:
     """Yield the shares of parts; ``of`` is the part of each component.
 
     Parameters
     ----------
     circuit : Circuit
     of : (count,) int64
-    wanted : range, optional
+    wanted : sequence of int, optional
         The parts; by default all.
 
     Raises

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ..backends.base import Backend
 from ..errors import NeurodriverError
@@ -47,6 +47,8 @@ class Exchange:
         Bytes that came from other ranks.
     gated : bool
         Whether the backend asks for exchanges within a call.
+    gate : callable
+        Lets the backend do so in windows from a step on, if it can.
     native : int
         Exchanges that compiled code did by itself.
     imports : list of InputTable
@@ -67,6 +69,7 @@ class Exchange:
         self.timing, self.window = timing, timing.window
         self.seconds = 0.0  # to wait for another rank; 0 for as long as it is there
         self.gated, self.first = False, 0
+        self.gate: Callable[[int], bool] = lambda first: False
         self.spent, self.received, self.native = 0.0, 0, 0
         self._world, self._host = world, host
         self._number = 0  # of the next message
@@ -112,9 +115,8 @@ class Exchange:
         if step != self.first:  # windows count from here
             self.first, self._number, self._native = step, 0, None
             self._messages.clear()
-        if self.gated and step % self.window:  # a kernel's gates are at multiples of the window
-            self.gated = False
-            self.sends.backend.gate(0, lambda step: True)  # type: ignore[attr-defined]
+            if self.gated:
+                self.gate(step)
         if self.gated and self._native is None:
             self._native = self._connected()
         rows = self.timing.ahead if step else 1

@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import mpi, settings
+from ..backends.choice import Choice, gpu_of
 from ..circuit.circuit import Circuit
 from ..circuit.drawn import Drawn
 from ..circuit.drawn_share import is_divided, least_steps
@@ -36,6 +37,7 @@ from ..mpi import TASKS, World
 from ..plan.delays import steps_of
 from ..plan.passes.join import Joined
 from ..recorders.base import Recorder, RecordingPlan
+from ..run.division import Division
 from ..run.simulation import Attributes, Member, Progress, Simulation
 from .agreement import of_circuit
 from .border import RankBorder
@@ -69,8 +71,7 @@ class PartedSimulation(PartedState):
         Of the whole.
     attributes : mapping
         Of its recordings.
-    parts : "auto", int or (count,) array
-        As `LPU` takes them.
+    division : Division
     given : dict
         Further arguments of `Simulation`; ``merge`` is that of its member.
 
@@ -87,17 +88,19 @@ class PartedSimulation(PartedState):
         inputs: list[Input],
         recorders: list[Recorder],
         attributes: Attributes,
-        parts: Any,
+        division: Division,
         given: dict[str, Any],
     ) -> None:
         self.circuit, self.dt, self.step, self.started = circuit, dt, 0, False
         self._set, self._sends_again = set(), False
         self._world = mpi.world()
         self._inputs, self._attributes = inputs, attributes
-        self.of = part_of_each(circuit, parts, self._world.size)
+        self.of = part_of_each(circuit, division.parts, self._world.size)
         self.count = int(self.of.max(initial=0)) + 1
+        division.check(self.count)
         alone = self._world.size == 1
-        self._check(given["choice"], alone)
+        numbers = range(self.count) if alone else range(self._world.rank, self._world.rank + 1)
+        choices = {n: division.choice(n, given["choice"], alone) for n in numbers}
         self._parts = []
         self._dtype, self._steps_a_second = np.dtype(given["dtype"]), 0.0
         self.recordings = [WholeRecording(one, circuit, self.of) for one in recorders]
@@ -107,19 +110,26 @@ class PartedSimulation(PartedState):
             asked = {"the parts": _digest(self.of), "dt": dt, **{n: given[n] for n in names}}
             self._world.agree("LPU", of_circuit(circuit, inputs, recorders) | asked)
         with TASKS.task("LPU"):
-            self._together(lambda: self._make(circuit, given, alone))
+            waits = self._may_wait(list(choices.values()))
+            self._together(lambda: self._make(circuit, given, choices, waits))
         self._pool = ThreadPoolExecutor(len(self._parts), "neurodriver-part")
 
-    def _check(self, choice: Any, alone: bool) -> None:
-        if alone and self.count > 1 and choice.target.threads:
-            raise CircuitError(
-                "parts: on GPUs each part needs a process of its own: run the script under "
-                "mpiexec, with as many ranks as parts"
-            )
+    def _may_wait(self, choices: Sequence[Choice]) -> bool:
+        """Return whether a call may wait for other parts.
 
-    def _make(self, circuit: Circuit, given: dict[str, Any], alone: bool) -> None:
-        """Make the parts of this process."""
-        numbers = range(self.count) if alone else range(self._world.rank, self._world.rank + 1)
+        A kernel on a GPU may do so where no other part has the same GPU or the same process: what
+        another thread asks of the driver might wait for the kernel.
+        """
+        if not choices[0].target.threads:
+            return True
+        gpus = self._everywhere(lambda: [gpu_of(choice) for choice in choices])
+        return len(choices) == 1 and all(gpus) and len(set(gpus)) == len(gpus)
+
+    def _make(
+        self, circuit: Circuit, given: dict[str, Any], choices: dict[int, Choice], waits: bool
+    ) -> None:
+        """Make the parts of this process; ``waits``: a call may wait for the others."""
+        numbers, alone = list(choices), self._world.size == 1
         worlds: Sequence[World] = Team(self.count).ranks() if alone else [self._world]
         timing = Timing.of(least_crossing(circuit, self.of, self.dt), gates=True, late=0)
         settings_of = dict(given)
@@ -133,7 +143,9 @@ class PartedSimulation(PartedState):
         for share, world, mine in zip(every, worlds, inputs, strict=True):
             kept = tuple(one.of_part(share.part) for one in self.recordings)
             member = Member(None, mine, [one for one in kept if one], self._attributes, merge)
-            border = border_of(share, world, timing, not given["choice"].target.threads)
+            choice = choices[share.part]
+            border = border_of(share, world, timing, waits, lists=not choice.target.threads)
+            settings_of["choice"] = choice
             made = Simulation(share.circuit, self.dt, [member], **settings_of, border=border)
             own = np.flatnonzero(self.of == share.part)
             self._parts.append(CircuitPart(share.part, world, made, kept, share, own))
@@ -340,9 +352,9 @@ def least_crossing(circuit: Circuit, of: Numbers, dt: float) -> int:
     return max(least, 1)
 
 
-def border_of(share: Share, world: World, timing: Timing, gates: bool) -> RankBorder:
-    """Return where the circuit of a part goes on in the others."""
-    routes, listed = Routes(), share.events if gates and not settings.validates() else ()
+def border_of(share: Share, world: World, timing: Timing, gates: bool, lists: bool) -> RankBorder:
+    """Return where the circuit of a part goes on in the others; ``lists``: spikes go as lists."""
+    routes, listed = Routes(), share.events if lists and not settings.validates() else ()
     for one in share.incoming:
         lpus = np.full(len(one.sources), f"part {one.source}")
         block = ValueBlock(one.source, one.variable, lpus, one.sources)

@@ -1,7 +1,8 @@
 """Threads of one process as ranks: they exchange values as the ranks of MPI do.
 
-A message is a copy in a queue from one rank to another. Requests have the functions of persistent
-requests of MPI. So `Channel` starts and tests both in the same way.
+A message is a copy in a queue from one rank to another; a channel sends all its buffers as one.
+Requests have the functions of persistent requests of MPI. So `Channel` starts and tests both in the
+same way.
 """
 
 from __future__ import annotations
@@ -13,9 +14,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from ..mpi import Channel, World
+from ..system import cores, give_way
 
 Queue = deque[NDArray[Any]]
 
@@ -50,11 +53,10 @@ class ThreadRank(World):
     rank : int
     """
 
-    crowded = True
-
     def __init__(self, team: Team, rank: int) -> None:
         self.team, self.rank, self.size = team, rank, team.size
         self.local_rank, self.local_size = rank, team.size
+        self.crowded = team.size > cores()
 
     def tell(self) -> None:
         self.team.alarmed.set()
@@ -73,21 +75,21 @@ class ThreadRank(World):
             return super().channel(peer, out, into)
         queues = self.team.queues
         here, there = queues[peer, self.rank, int(apart)], queues[self.rank, peer, int(apart)]
-        requests: list[_Taking | _Sending] = [_Taking(here, buffer) for buffer in into]
-        requests += [_Sending(there, buffer) for buffer in out]
+        requests: list[_Taking | _Sending] = [_Taking(here, _side_by_side(into))] if into else []
+        requests += [_Sending(there, _side_by_side(out))] if out else []
         return Channel(requests=requests, buffers=(out, into), within=_Functions)
 
     def channel_of_lists(
         self, peer: int, write: Callable[[], NDArray[Any]] | None, into: NDArray[Any] | None
     ) -> Channel:
         queues = self.team.queues
-        requests = [] if into is None else [_Taking(queues[peer, self.rank, _LISTS], into)]
+        requests = [] if into is None else [_Taking(queues[peer, self.rank, _LISTS], [into])]
         if write is None:
             return Channel(requests=requests, within=_Functions)
         there, written = queues[self.rank, peer, _LISTS], write
 
         def post() -> _Sending:
-            made = _Sending(there, written())
+            made = _Sending(there, [written()])
             made.Start()
             return made
 
@@ -96,6 +98,18 @@ class ThreadRank(World):
 
 _LISTS = 2
 """Kind of messages that are lists, beside those of fixed length (0, and 1: apart)."""
+
+
+def _side_by_side(buffers: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
+    """Return buffers as few arrays: those that follow each other in memory as one."""
+    out: list[NDArray[Any]] = []
+    for one in (buffer.reshape(-1) for buffer in buffers):
+        last = out[-1] if out else one[:0]
+        if len(last) and last.ctypes.data + last.nbytes == one.ctypes.data:
+            out[-1] = as_strided(last, (len(last) + len(one),))
+        else:
+            out.append(one)
+    return out
 
 
 class _Request:
@@ -110,13 +124,13 @@ class _Request:
 
 @dataclass
 class _Sending(_Request):
-    """Sends what a buffer holds when it is started."""
+    """Sends what buffers hold when it is started."""
 
     queue: Queue
-    buffer: NDArray[Any]
+    buffers: list[NDArray[Any]]
 
     def Start(self) -> None:
-        self.queue.append(np.array(self.buffer))
+        self.queue.append(np.concatenate(self.buffers))
 
     def Test(self) -> bool:
         return True
@@ -124,10 +138,10 @@ class _Sending(_Request):
 
 @dataclass
 class _Taking(_Request):
-    """Fills a buffer with the next message."""
+    """Fills buffers with the next message."""
 
     queue: Queue
-    buffer: NDArray[Any]
+    buffers: list[NDArray[Any]]
     waits: bool = False
 
     def Start(self) -> None:
@@ -136,10 +150,9 @@ class _Taking(_Request):
     def Test(self) -> bool:
         if self.waits and self.queue:
             message = self.queue.popleft()
-            if message.size < self.buffer.size:
-                self.buffer[: message.size] = message
-            else:
-                self.buffer[...] = message.reshape(self.buffer.shape)
+            for buffer in self.buffers:
+                part, message = message[: len(buffer)], message[len(buffer) :]
+                buffer[: len(part)] = part  # a list may be shorter
             self.waits = False
         return not self.waits
 
@@ -156,4 +169,7 @@ class _Functions:
     class Request:
         @staticmethod
         def Testall(requests: Sequence[_Taking | _Sending]) -> bool:
-            return all(one.Test() for one in requests)  # in order, as messages come
+            done = all(one.Test() for one in requests)  # in order, as messages come
+            if not done:  # who sends it needs the interpreter
+                give_way()
+            return done

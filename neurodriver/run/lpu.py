@@ -33,6 +33,7 @@ from ..results.sheets import axes_attribute
 from ..version import __version__
 from .checkpoints import Checkpoints
 from .copies import check_inputs, seeds_attribute, variants_of
+from .division import division_of
 from .nonfinite import check_policy
 from .progress import Progress, end_progress, step_progress
 from .room import check_room
@@ -123,6 +124,9 @@ class LPU(Checkpoints):
         computes one of R parts, and ``"auto"`` means R. In one process each part is a thread. An
         array gives the part of each component. Recordings contain the components of all parts:
         each rank has them in memory, and rank 0 writes files.
+    devices : int or sequence of int, optional
+        Compute the circuit in parts, each on a GPU: ``2`` means the GPUs 0 and 1, and ``[0, 0]``
+        two parts on GPU 0. When not given, parts take the GPUs in turn.
 
     Attributes
     ----------
@@ -165,6 +169,7 @@ class LPU(Checkpoints):
         debug: bool = False,
         batch: int | Batch | None = None,
         parts: ArrayLike | None = None,
+        devices: int | Sequence[int] | None = None,
     ) -> None:
         check_policy(nonfinite)
         merge, plans, debug = truth(merge, "merge"), truth(plans, "plans"), truth(debug, "debug")
@@ -174,10 +179,9 @@ class LPU(Checkpoints):
         _check_settings(dt, threads, seed)
         choice = Choice.of(backend, device, executor)
         self.circuit = _circuit_in(dtype, circuit, models)
-        if parts is None:
+        if parts is None and devices is None:
             check_room(self.circuit, dtype)
-        self.dt = float(dt)
-        self.seed: int = seed
+        self.dt, self.seed = float(dt), seed
         manager_id, namespace = _MANAGED.get(), self.circuit.random_namespace
         self.random_namespace = (manager_id or "") if namespace is None else namespace
         listed = one_or_several(inputs, Input, "LPU: inputs")
@@ -201,15 +205,15 @@ class LPU(Checkpoints):
         self.variants = variants_of(copies, self.circuit, seed) if copies else None
         self.first_variants = self.variants
         self.attributes = {**self._provenance(dtype), **attributes}
-        self.parts = _checked_parts(parts, copies is not None, self.managed)
+        self.division = division_of(parts, devices, device, copies is not None, self.managed)
         if not self.managed:
             self.simulation = self.simulated(self.circuit, self.variants)
 
     def simulated(self, circuit: Circuit, variants: Variants | None) -> Simulation:
         """Return a simulation of a form of the circuit, with these inputs and recorders."""
         settings = vars(self.settings).copy()
-        if self.parts is not None:
-            run = self.inputs, self.recorders, self.attributes, self.parts, settings
+        if self.division is not None:
+            run = self.inputs, self.recorders, self.attributes, self.division, settings
             made: Simulation = adapters("parts")[0].simulation(circuit, self.dt, *run)
             return made
         merge = settings.pop("merge")
@@ -370,14 +374,6 @@ def _batch(batch: int | Batch | None, seed: Any) -> tuple[Batch | None, int]:
     if copies is not None and _MANAGED.get() is not None:
         raise NeurodriverError("an LPU of a Manager has no batch; ports join single LPUs")
     return copies, first
-
-
-def _checked_parts(parts: ArrayLike | None, batch: bool, managed: bool) -> ArrayLike | None:
-    """Return the parts that an LPU was asked for; raise NeurodriverError where it has none."""
-    if parts is None or not (batch or managed):
-        return parts
-    what = "of a Manager runs whole on its rank" if managed else "with a batch is whole"
-    raise NeurodriverError(f"parts: an LPU {what}; leave out parts=")
 
 
 def dtype_name(dtype: Any) -> str:

@@ -75,6 +75,7 @@ class OpenExchange(Protocol):
     window: int
     first: int
     gated: bool
+    gate: Callable[[int], bool]
     imports: list[InputTable]
     exports: list[Probe]
     spent: float
@@ -187,7 +188,8 @@ class Simulation:
         tables = self._inputs.tables + (exchange.imports if exchange else [])
         self.backend.start(tables, probes, events, exchange.exports if exchange else [])
         if exchange and isinstance(self.backend, Gated):
-            exchange.gated = self.backend.gate(exchange.window, self._serve)
+            exchange.gate = partial(self.backend.gate, exchange.window, self._serve)
+            exchange.gated = exchange.gate(0)
 
     @property
     def copies(self) -> Sequence[Copied]:

@@ -16,6 +16,7 @@ from support import DT, model, weighted_network
 from test_digests import script
 
 import neurodriver as nd
+from neurodriver.backends.cpu.backend import CPUBackend
 from neurodriver.circuit.partition import clusters, partition, work_of
 from neurodriver.circuit.share import shares
 from neurodriver.errors import InputError, TargetError
@@ -142,6 +143,33 @@ def test_the_least_delay_is_the_window() -> None:
             assert part.exchange.timing.lag == 0
 
 
+def test_windows_begin_where_a_run_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At any step: after the first window of a run, one call takes all others."""
+    calls: list[tuple[int, int]] = []
+    run = CPUBackend.run
+
+    def counted(self: CPUBackend, first: int, steps: int) -> int:
+        calls.append((first, run(self, first, steps)))
+        return calls[-1][1]
+
+    monkeypatch.setattr(CPUBackend, "run", counted)
+    monkeypatch.setattr("neurodriver.parallel.parts.SLICE_SECONDS", 1e6)
+    circuit = weighted_network(60, 5)
+    inputs = [nd.StepInput("I", circuit.groups[0].uids, 12.0)]
+    found = []
+    for given in ({}, {"parts": 2}, {"devices": [0, 0]}):
+        recorder = nd.MemoryRecorder([("V", None), ("spike_state", None)])
+        calls.clear()
+        with nd.LPU(circuit, DT, inputs, recorder, backend="cpu", **given) as lpu:  # type: ignore[arg-type]
+            for steps in (7, 14, 1, 58):
+                lpu.run(steps=steps)
+            assert not given or all(p.exchange.gated for p in lpu.simulation._parts)  # type: ignore[attr-defined]
+        found.append(recorder.get("V"))
+        if given:
+            assert sorted({first for first, _ in calls}) == [0, 5, 7, 12, 21, 22, 27]
+    assert all(np.array_equal(found[0], one) for one in found[1:])
+
+
 def test_each_part_owns_what_leads_to_it() -> None:
     """All connections into its components, in their order, and no others."""
     circuit = weighted_network(40, 2)
@@ -225,6 +253,23 @@ def test_mistakes(parts: Any, says: str) -> None:
     given = parts(circuit.count) if callable(parts) else parts
     with pytest.raises(nd.CircuitError, match=says):
         nd.LPU(circuit, DT, parts=given, backend="cpu")
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"devices": 0}, r"devices: expected how many GPUs, or the GPU of each part.*got 0"),
+        ({"devices": [0, -1]}, r"such as \[0, 1\]; got \[0, -1\]"),
+        ({"devices": "two"}, "got 'two'"),
+        ({"devices": 2, "device": 0}, "devices: 'device' is given, too"),
+        ({"devices": [0, 1], "parts": 3}, "GPUs for 2 parts are given, but the circuit has 3"),
+        ({"devices": 2, "batch": 3}, "devices: an LPU with a batch is whole; leave out devices="),
+    ],
+)
+def test_mistakes_in_devices(given: dict[str, Any], says: str) -> None:
+    """Each part needs a GPU, and nothing else does."""
+    with pytest.raises(nd.NeurodriverError, match=says):
+        nd.LPU(weighted_network(20, 2), DT, backend="cpu", **given)
 
 
 def test_what_parts_do_not_have() -> None:

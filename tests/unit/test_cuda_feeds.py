@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from emulated_gpu import Stream, emulated, random_circuit
 from support import DT, started
 
-from neurodriver import ArrayInput, PoissonInput
+from neurodriver import LPU, ArrayInput, MemoryRecorder, PoissonInput
 from neurodriver.backends.cuda.transfers import Tables
 from neurodriver.errors import NeurodriverError
 
@@ -53,6 +54,34 @@ def test_same_bits_as_the_cpu(emulated: None, executor: str, chunk: int | None, 
     expected = recorded(circuit, inputs, 60, dtype=dtype)
     more = {"backend": "cuda", "executor": executor, "chunk": chunk, "dtype": dtype}
     assert_same(recorded(circuit, inputs, 60, **more), expected)
+
+
+@pytest.mark.parametrize("devices", [2, [0, 0], [1, 0, 1], None])
+def test_parts_on_gpus(emulated: None, devices: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Threads do not wait for each other within a kernel, also not where each has a GPU."""
+    monkeypatch.setattr("neurodriver.backends.cuda.device.place_of", lambda number: f"{number}")
+    circuit, inputs = random_circuit(20, 3)
+    circuit = circuit.with_parts(
+        circuit.groups, [replace(one, delay=one.delay + DT) for one in circuit.connections]
+    )
+    every = MemoryRecorder([(variable, None) for variable, _ in EVERYTHING])
+    whole = MemoryRecorder(every.record)
+    for recorder, given in (
+        (whole, {"backend": "cpu"}),
+        (every, {"backend": "cuda", "devices": devices, "parts": None if devices else 2}),
+    ):
+        with LPU(circuit, DT, inputs, recorder, **given) as lpu:
+            for steps in (5, 20, 35):
+                lpu.run(steps=steps)
+            parts = getattr(lpu.simulation, "_parts", [])
+            gpus = [part.simulation.backend.device.number for part in parts]
+            assert not any(part.exchange.gated for part in parts)
+    assert gpus == (devices if isinstance(devices, list) else [0, 1])
+    assert np.array_equal(whole.get("V"), every.get("V")) and np.any(every.get("V"))
+    assert all(
+        np.array_equal(whole.get("spike_state")[key], every.get("spike_state")[key])
+        for key in ("time", "index")
+    )
 
 
 @pytest.mark.parametrize("chunk", [1, 3, 10])

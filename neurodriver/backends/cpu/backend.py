@@ -67,7 +67,7 @@ _Serve = ct.CFUNCTYPE(ct.c_int, _i64)
 
 
 class _Gate(ct.Structure):
-    _fields_ = [("every", _i64), ("serve", _Serve)]
+    _fields_ = [("every", _i64), ("serve", _Serve), ("first", _i64)]
 
 
 def default_threads(program: Program, copied: float = 0.0) -> int:
@@ -264,11 +264,11 @@ class CPUBackend:
         self._run_phases(self._open(), step, self.phases_done, end)
         self.phases_done = end
 
-    def gate(self, window: int, serve: Callable[[int], bool]) -> bool:
-        """Let calls ask ``serve`` at each multiple of ``window``; return whether they will."""
+    def gate(self, window: int, serve: Callable[[int], bool], first: int = 0) -> bool:
+        """Let calls ask ``serve`` after each ``window`` steps; return whether they will."""
         possible = self._gates and not self.stepwise
         if possible:
-            self._gate = _Gate(window, _Serve(lambda step: int(serve(step))))
+            self._gate = _Gate(window, _Serve(lambda step: int(serve(step))), first)
             self.runtime.nd_set_gate(self._open(), ct.byref(self._gate))
         return possible
 

@@ -57,7 +57,7 @@ const integer ALL_PHASES = std::numeric_limits<integer>::max();
 
 struct Simulation {
     nd_plan plan;
-    nd_gate gate = {0, nullptr};
+    nd_gate gate = {0, nullptr, 0};
     nd_messages *messages = nullptr;            /* what is exchanged at gates without the host, or null */
     bool passed = true;                         /* whether the last gate let the call go on */
     std::vector<std::thread> workers;
@@ -153,7 +153,7 @@ struct Simulation {
     integer window_end(integer k) const
     {
         const integer end = std::min(k + plan.window, first + steps);
-        return gate.every ? std::min(end, (k / gate.every + 1) * gate.every) : end;
+        return gate.every ? std::min(end, k + gate.every - (k - gate.from) % gate.every) : end;
     }
 
     /* What enters in the window that begins with step k. */
@@ -181,7 +181,7 @@ struct Simulation {
     void publish(integer thread, integer k) const
     {
         if (k == first) return;
-        const integer slot = gate.every ? (k - 1) % gate.every : k - first - 1;
+        const integer slot = gate.every ? (k - 1 - gate.from) % gate.every : k - first - 1;
         for (integer i = 0; i < plan.exports; ++i) copy_share(thread, plan.exported[i], k, slot);
     }
 
@@ -279,7 +279,7 @@ struct Simulation {
             count += advance_kernels(thread, k, more, clock, show);
             k += more;
             before = more;
-            const bool at_gate = gate.every && k % gate.every == 0 && k < last;
+            const bool at_gate = gate.every && (k - gate.from) % gate.every == 0 && k < last;
             if (!at_gate) inject(thread, k);
             clock.part(inputs, show);
             barrier(thread);

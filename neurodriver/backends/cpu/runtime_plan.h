@@ -79,7 +79,8 @@ struct nd_plan {
 };
 
 struct nd_gate {                    /* where a call waits for other processes */
-    integer every;                  /* at multiples of so many steps; 0: nowhere */
+    integer every;                  /* after each so many steps; 0: nowhere */
     int (*serve)(integer);          /* given the steps done, returns whether the call goes on */
+    integer from;                   /* the step from which on they are counted */
 };
 }

@@ -210,9 +210,9 @@ class CUDABackend:
             self.launches.arrivals = self.gates.arrivals
         return done
 
-    def gate(self, window: int, serve: Serve) -> bool:
-        """Let calls ask ``serve`` at each multiple of ``window`` steps, if they can."""
-        return self.gates.set(window, serve)
+    def gate(self, window: int, serve: Serve, first: int = 0) -> bool:
+        """Let calls ask ``serve`` after each ``window`` steps, if they can."""
+        return self.gates.set(window, serve, first)
 
     @property
     def completed(self) -> int:

@@ -91,7 +91,7 @@ class CopyTables:
             self._heads[:, word] = words
         self._recorded = place + 1
 
-    def begin_sending(self, first: int, end: int, fuzz: int, gates: tuple[int, int]) -> None:
+    def begin_sending(self, first: int, end: int, fuzz: int, gates: tuple[int, int, int]) -> None:
         """Queue the copy of the tables, for a chunk of steps ``first`` to ``end - 1``."""
         self._heads[:, 4 : Tables.FIRST] = first, fuzz, self._recorded, end, *gates
         for address, array in ((int(self._memory), self._rows), (self._chunks, self._heads)):

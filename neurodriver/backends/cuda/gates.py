@@ -41,24 +41,26 @@ class Gates:
     possible : bool
     window : int
         Steps between gates; 0: there are none.
+    first : int
+        The step at which the first window begins.
     """
 
     def __init__(self, device: Device, possible: bool) -> None:
-        self.possible, self.window = possible, 0
+        self.possible, self.window, self.first = possible, 0, 0
         self._words = device.pinned(48, np.int64)
         self._words[:] = 0
         self._serve: Serve = lambda step: True
 
-    def set(self, window: int, serve: Serve) -> bool:
-        """Let ``serve`` be asked at each multiple of ``window`` steps; return whether it will."""
+    def set(self, window: int, serve: Serve, first: int) -> bool:
+        """Let ``serve`` be asked after each ``window`` steps; return whether it will."""
         if self.possible:
-            self.window, self._serve = window, serve
+            self.window, self._serve, self.first = window, serve, first
         return self.possible
 
     @property
-    def fields(self) -> tuple[int, int]:
-        """Window and address of the shared words, as the kernel reads them."""
-        return self.window, self._words.ctypes.data
+    def fields(self) -> tuple[int, int, int]:
+        """Window, address of the shared words and first step, as the kernel reads them."""
+        return self.window, self._words.ctypes.data, self.first
 
     @property
     def arrivals(self) -> int:
@@ -75,7 +77,8 @@ class Gates:
         """
         if not self.window:
             return end - first
-        for step in range((first // self.window + 1) * self.window, end, self.window):
+        begin = first + self.window - (first - self.first) % self.window
+        for step in range(begin, end, self.window):
             looks = 0
             while self._words[_REACHED] < step:
                 looks += 1

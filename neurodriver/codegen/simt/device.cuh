@@ -86,7 +86,7 @@ static __device__ void nd_publish(const nd_item &item, long long k, bool last)
 {
 #if ND_GATES
     if (nd_chunk.window) {
-        const int slot = (int)((k - 1) % nd_chunk.window);
+        const int slot = (int)((k - 1 - nd_chunk.gated) % nd_chunk.window);
         if (k > nd_chunk.first && (last || slot + 1 < nd_chunk.window))
             nd_copy(nd_chunk.exported[nd_table_of(item)], item, k, slot);
         return;

@@ -114,7 +114,7 @@ nd_advance(const nd_item *items, const int *offsets, long long first, long long 
 #if ND_GATES
     for (;;) {      /* a window is like a launch of its own */
         const long long window = nd_chunk.window;
-        const long long next = window ? (first / window + 1) * window : last;
+        const long long next = window ? first + window - (first - nd_chunk.gated) % window : last;
         const long long stop = next < last ? next : last;
         nd_go(items, offsets, first, stop, next < last ? stop : end, parts, width, arrivals);
         if (stop == last || !nd_gate(stop, width, arrivals)) break;

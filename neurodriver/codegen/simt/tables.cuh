@@ -39,6 +39,7 @@ struct nd_run {
     long long window;       /* steps between gates (device_end.cuh), where a text has any */
     long long *gate;        /* in memory of the host: [0] steps done, [16] steps that may be done, */
                             /* -1: no more; [32] arrivals at the barrier at the end of a launch */
+    long long gated;        /* the step from which on windows are counted */
     nd_events recorded[4];  /* events that are recorded by the warps that compute them */
 };
 

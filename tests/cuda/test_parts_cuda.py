@@ -1,0 +1,86 @@
+"""Parts of a circuit on GPUs, in one process: the bits of the whole, on a shared GPU and on two."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from support import DT, model, weighted_network
+
+import neurodriver as nd
+
+
+def recorded(
+    circuit: nd.Circuit, runs: tuple[int, ...], **given: Any
+) -> tuple[Any, Any, list[Any]]:
+    """Return V, spikes, and the exchange of each part."""
+    uids = circuit.groups[0].uids
+    inputs: list[nd.Input] = [
+        nd.StepInput("I", uids, np.linspace(5.0, 30.0, len(uids))),
+        nd.NoiseInput("I", uids[::2], 0.0, 1.0, seed=3),
+    ]
+    recorder = nd.MemoryRecorder([("V", None), ("spike_state", None)])
+    with nd.LPU(circuit, DT, inputs, recorder, **given) as lpu:
+        for steps in runs:
+            lpu.run(steps=steps)
+        parts = getattr(lpu.simulation, "_parts", [])
+        return recorder.get("V"), recorder.get("spike_state"), [part.exchange for part in parts]
+
+
+@pytest.mark.parametrize("least", [1, 5])
+@pytest.mark.parametrize(
+    "devices", [[0, 0], [0, 0, 0], pytest.param([0, 1], marks=pytest.mark.needs("two GPUs"))]
+)
+def test_bits_of_the_whole_on_gpus(devices: list[int], least: int, executor: str) -> None:
+    """Windows begin at any step, and each is a launch."""
+    circuit, runs = weighted_network(300, least), (103, 40, 157)
+    expected, times, _ = recorded(circuit, runs, backend="cpu")
+    assert len(times["time"]) > 100
+    given = {"backend": "cuda", "executor": executor}
+    one, its, none = recorded(circuit, runs, device=0, **given)
+    assert not none
+    found, spikes, exchanges = recorded(circuit, runs, devices=devices, **given)
+    assert np.array_equal(expected, one) and np.array_equal(expected, found)
+    for key in ("time", "index"):
+        assert np.array_equal(times[key], its[key]) and np.array_equal(times[key], spikes[key])
+    assert all(not one.gated and one.window == least for one in exchanges)
+    assert len(exchanges) == len(devices)
+
+
+def test_states_of_parts_on_a_gpu(tmp_path: Any) -> None:
+    """Values are read, set, saved and restored as those of the whole."""
+    circuit = weighted_network(100, 2)
+    found = []
+    for given in ({"backend": "cpu"}, {"backend": "cuda", "devices": [0, 0]}):
+        path = tmp_path / "state.h5"
+        with nd.LPU(circuit, DT, **given) as lpu:  # type: ignore[arg-type]
+            lpu.run(steps=31)
+            lpu.set("V", lpu.get("V") - 1.0)
+            lpu.run(steps=30)
+            lpu.save(path)
+        with nd.LPU.restore(path, **given) as lpu:
+            lpu.run(steps=40)
+            found.append(lpu.get("V"))
+    assert np.array_equal(*found) and np.ptp(found[0]) > 0
+
+
+def test_a_projection_in_parts_on_a_gpu() -> None:
+    """Drawn connections are those of the whole."""
+    lif = {"resting_potential": -60.0, "threshold": -50.0, "reset_potential": -60.0,
+           "time_constant": 20.0, "refractory_period": 0.5, "initV": -55.0}  # fmt: skip
+    a = nd.Population(model("LeakyIAFDelta"), 400, name="a", **lif)
+    b = nd.Population(model("LeakyIAFDelta"), 100, name="b", **lif)
+    links = [
+        nd.Projection(a, b, nd.FixedInDegree(20), weight=nd.Normal(3.0, 0.5), delay=2 * DT),
+        nd.Projection(
+            b, a, nd.FixedTotal(3000), weight=-0.3, delay=nd.Normal(1e-3, 5e-4, DT, 3e-3)
+        ),
+        nd.Projection(a, a, nd.FixedInDegree(10), weight=0.4, delay=3 * DT),
+    ]
+    circuit = nd.Circuit([a, b], links)
+    runs, cpu = (150, 50), {"backend": "cpu"}
+    expected = recorded(circuit, runs, **cpu)
+    found = recorded(circuit, runs, backend="cuda", devices=[0, 0])
+    assert np.array_equal(expected[0], found[0]) and len(expected[1]["time"]) > 50
+    assert np.array_equal(expected[1]["time"], found[1]["time"])
