@@ -9,6 +9,7 @@ import pytest
 from support import DT, model, weighted_network
 
 import neurodriver as nd
+from neurodriver.backends.cuda.backend import CUDABackend
 
 
 def recorded(
@@ -84,3 +85,21 @@ def test_a_projection_in_parts_on_a_gpu() -> None:
     found = recorded(circuit, runs, backend="cuda", devices=[0, 0])
     assert np.array_equal(expected[0], found[0]) and len(expected[1]["time"]) > 50
     assert np.array_equal(expected[1]["time"], found[1]["time"])
+
+
+def test_gates_of_one_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A launch asks after each window, counted from the step at which windows begin."""
+    plain = CUDABackend.__init__
+    monkeypatch.setattr(CUDABackend, "__init__", lambda *a, **k: plain(*a, **{**k, "gates": True}))
+    circuit = weighted_network(300, 2)
+    with nd.LPU(circuit, DT, backend="cpu") as whole:
+        whole.run(steps=47)
+        expected = whole.get("V")
+    asked: list[int] = []
+    with nd.LPU(circuit, DT, backend="cuda") as lpu:
+        lpu.run(steps=7)
+        lpu.simulation.prepare(40)
+        lpu.backend.gate(5, lambda step: not asked.append(step), 7)  # type: ignore[attr-defined,func-returns-value]
+        assert lpu.backend.run(7, 40) == 40
+        assert np.array_equal(lpu.backend.row("V", 47)[:300], expected) and np.ptp(expected) > 0
+    assert asked == list(range(12, 47, 5))
