@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from warps_on_cpu import WARPS
 
 from neurodriver import Circuit
+from neurodriver.backends.cuda.items import unit_items
 from neurodriver.backends.memory import MemoryManager
 from neurodriver.codegen.generate import Task, generate
 from neurodriver.codegen.kernel import Kernel
@@ -72,12 +73,11 @@ static void nd_thread()
     one.step(nd_step_of_all, true);
     one.save(nd_step_of_all);
 }
-extern "C" int nd_run(const nd_args *a, long long k, int turns, int size)
+extern "C" int nd_run(const nd_args *a, long long k, const int *items, int count)
 {
     nd_steady = a, nd_step_of_all = k;
-    for (int first = 0; first < turns; first += size) {
-        nd_first_of_warp = first;
-        nd_end_of_warp = first + size < turns ? first + size : turns;
+    for (int i = 0; i < count; ++i) {
+        nd_first_of_warp = items[4 * i + 1], nd_end_of_warp = items[4 * i + 2];
         if (!nd_run_warp(nd_thread)) return 0;
     }
     return 1;
@@ -107,7 +107,7 @@ class HostThreads:
     dt : float
     dtype : str
     own : int
-        Cells that a thread has side by side, where it can have several.
+        Cells of a thread, side by side or of one row, where it can have several.
     """
 
     def __init__(self, circuit: Circuit, dt: float, dtype: str, own: int = 1) -> None:
@@ -125,15 +125,15 @@ class HostThreads:
             else np.zeros(r.size, r.dtype)
             for r in rows if not isinstance(r.key.owner, VariableOwner)
         }  # fmt: skip
-        owns = [own if task.side else 1 for task in tasks]
+        owns = [own if task.near else 1 for task in tasks]
         texts = [self.text(task, dtype, n) for task, n in zip(tasks, owns, strict=True)]
         libraries = build([(text, ()) for text in texts])
         self._kernels = [
-            (library, self._table(task.kernel), task.turns(n), 1 if task.spread else 32)
+            (library, self._table(task.kernel), unit_items(task, 0, n)[0])
             for library, task, n in zip(libraries, tasks, owns, strict=True)
         ]
         for what in (0, 1):
-            for library, table, *_ in self._kernels:
+            for library, table, _ in self._kernels:
                 library.nd_once(table.ctypes.data_as(ct.c_void_p), what)
         for name in self._rings:
             self._rows(name)[1:] = self._rows(name)[0]
@@ -157,9 +157,10 @@ class HostThreads:
     def advance(self, steps: int) -> None:
         """Advance by so many steps."""
         for _ in range(steps):
-            for library, table, *turns in self._kernels:
+            for library, table, items in self._kernels:
                 place, step = table.ctypes.data_as(ct.c_void_p), ct.c_longlong(self.step)
-                assert library.nd_run(place, step, *turns), "threads of a warp disagree"
+                mine = items.ctypes.data_as(ct.c_void_p), len(items)
+                assert library.nd_run(place, step, *mine), "threads of a warp disagree"
             self.step += 1
 
     def get(self, group: int, variable: str) -> NDArray[Any]:

@@ -37,6 +37,7 @@ from neurodriver import (
     UserInput,
 )
 from neurodriver.backends.cuda import schedule
+from neurodriver.backends.cuda.items import WARP, tiles
 from neurodriver.circuits import optic_lobe
 from neurodriver.inputs import BernoulliInput, NoiseInput, PoissonInput, PulseInput, RampInput
 
@@ -157,8 +158,8 @@ def wide(width: str) -> Callable[..., schedule.LaunchPlan]:
     def choose(
         units: Any, processors: int, clusters: bool, word: int, *_: Any
     ) -> schedule.LaunchPlan:
-        total = sum(schedule.tiles(unit, 1) for unit in units)
-        threads = (-(-total // blocks) + 1) * schedule.WARP
+        total = sum(tiles(unit, 1) for unit in units)
+        threads = (-(-total // blocks) + 1) * WARP
         assert threads <= 1024 and blocks <= processors
         shape = schedule.Shape(threads, 1, True)
         return schedule.LaunchPlan(width, blocks, shape, tuple(1 for _ in units))

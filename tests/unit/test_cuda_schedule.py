@@ -14,6 +14,7 @@ from support import DT, spiking_network
 
 from neurodriver.backends.cuda import schedule
 from neurodriver.backends.cuda.executors import EXECUTORS
+from neurodriver.backends.cuda.items import WARP, Items
 from neurodriver.backends.cuda.shares import SMALL, shares_of
 from neurodriver.codegen.generate import generate
 from neurodriver.native.buffers import padded
@@ -69,7 +70,7 @@ def check_plan(
     plan: schedule.LaunchPlan, processors: int, clusters: bool, units: list[Unit]
 ) -> None:
     """A plan is one that a device can launch."""
-    assert plan.shape.threads % schedule.WARP == 0
+    assert plan.shape.threads % WARP == 0
     assert 0 < plan.shape.threads <= 1024
     assert plan.width in ("block", "cluster", "grid")
     if plan.width == "block":
@@ -142,13 +143,13 @@ def test_pieces(count: int, warps: int) -> None:
     """They cover all elements, begin at whole warps, and are no more than there are warps."""
     items = schedule.pieces(schedule.SAMPLE, 3, count, warps)
     assert done(items) == Counter({(schedule.SAMPLE, 3, i): 1 for i in range(count)})
-    assert (items[:, 1] % schedule.WARP == 0).all()
+    assert (items[:, 1] % WARP == 0).all()
     assert len(items) <= warps
 
 
 @pytest.mark.parametrize("executor", ["resident", "stepwise"])
 @pytest.mark.parametrize("delivery", [[], [np.zeros((0, 4), np.int32)]])
-def test_no_launch_without_work(executor: str, delivery: list[schedule.Items]) -> None:
+def test_no_launch_without_work(executor: str, delivery: list[Items]) -> None:
     """Where nothing enters, is dealt out or leaves, no list but that of inputs may be empty."""
     units = [unit(500, 0), unit(90, 1)]
     plan = schedule.choose(units, 132, True)

@@ -16,13 +16,14 @@ from ...codegen.simt.shape import Shape
 from ...errors import NeurodriverError
 from . import schedule
 from .device import INT, LONG, POINTER, UNSIGNED, Device, Loaded, launch
+from .items import WARP, Items, unit_items
 
 _BEFORE, _STEPS, _AFTER, _LEARN = 1, 2, 4, 8
 _SCAN, _DUE, _ARRIVE, _REST, _SETTLE, _SWEEP, _SUM, _TEXT = range(8)
 """Phases of learning (``learning.cuh``)."""
 _TYPES = (POINTER, POINTER, LONG, LONG, LONG, INT, INT, UNSIGNED)
 
-Pieces = Sequence[Sequence[schedule.Items]]
+Pieces = Sequence[Sequence[Items]]
 """Items of each table of what is injected, delivered, sampled, scanned for events, exported."""
 
 
@@ -63,7 +64,7 @@ class Stepwise:
         flat = [items for kind in pieces for items in kind if len(items)]
         first = [np.concatenate(pieces[0])] if pieces[0] else []
         groups = [
-            schedule.unit_items(u, i, o)[0]
+            unit_items(u, i, o)[0]
             for i, (u, o) in enumerate(zip(units, plan.own, strict=True))
             if not u.stepwise
         ]
@@ -148,15 +149,13 @@ class Launches:
         made = [(i, u) for i, u in enumerate(units) if u.stepwise]
         self.steps, self.exports = len(lists), bool(pieces[-1])
         self._list_of = {i: self.steps + n for n, (i, _) in enumerate(made)}
-        lists += [
-            schedule.one_each(schedule.unit_items(u, i, self.plan.own[i])[0]) for i, u in made
-        ]
+        lists += [schedule.one_each(unit_items(u, i, self.plan.own[i])[0]) for i, u in made]
         self._lists = [self._upload(one) for one in lists]
 
     def _upload(self, one: schedule.Lists) -> tuple[int, int, int, Any]:
         """Copy lists to the device; return their addresses, blocks, and the memory object."""
         warps = len(one.offsets) - 1
-        per_block = self.plan.shape.threads // schedule.WARP
+        per_block = self.plan.shape.threads // WARP
         whole = -(-warps // per_block) * per_block  # spare warps of the last block idle
         offsets = np.concatenate([one.offsets, np.full(whole - warps, one.offsets[-1])])
         memory = self.device.cuda.mem_alloc(max(one.items.nbytes + offsets.nbytes, 16))

@@ -19,9 +19,8 @@ from numpy.typing import NDArray
 from ...codegen.generate import Task
 from ...codegen.simt.shape import ROOMY, Shape
 from ...native.buffers import LANES
-from ...plan.unit import Unit
+from .items import WARP, Items, rows_by_thread, tiles, unit_items
 
-WARP = 32
 LARGE_THREADS = 512
 """Of a block where memory is what takes time."""
 
@@ -68,8 +67,6 @@ compute the events record the other rows."""
 
 WIDTHS = ("alone", "block", "cluster", "grid")
 
-Items = NDArray[np.int32]
-
 
 @dataclass(frozen=True)
 class LaunchPlan:
@@ -109,16 +106,6 @@ class Lists:
 
     items: Items
     offsets: NDArray[np.int32] = field(default_factory=lambda: np.zeros(1, np.int32))
-
-
-def tiles(unit: Unit, own: int) -> int:
-    """Return how many items the components of a unit make."""
-    return -(-unit.turns(own) // _size(unit, own))
-
-
-def _size(unit: Unit, own: int) -> int:
-    """Return how many components, or threads with cells side by side, an item has."""
-    return own if unit.spread else WARP if unit.side else WARP * own
 
 
 def finished(plan: LaunchPlan, units: Sequence[Task], word: int) -> LaunchPlan:
@@ -272,7 +259,7 @@ def _many(unit: Task, warps: int, word: int) -> int:
     So many that there are more items than ``warps``, and that registers suffice.
     """
     if unit.near:
-        return 1
+        return rows_by_thread(unit, warps // 2)
     words = max(unit.kernel.kept, 1) * word // 4
     sizes = (s for s in (16, 8, 4, 2) if s * words <= KEPT_WORDS and tiles(unit, s) > warps)
     return next(sizes, 1)
@@ -293,10 +280,10 @@ def _pairs(units: Sequence[Task], blocks: int, most: int, load: SpikeLoad) -> tu
     load : SpikeLoad
     """
     own = [1] * len(units)
-    idle = [8 if u.spread and u.idle else 1 for u in units]
+    idle = [8 if u.spread and u.idle and not u.near else 1 for u in units]
     _pack(units, own, idle, blocks * min(most, ROOMY // WARP - 1), load)
     plain = 4 if load.window else 2
-    pairs = [1 if u.spread or u.kernel.record else plain for u in units]
+    pairs = [1 if u.spread or u.near or u.kernel.record else plain for u in units]
     _pack(units, own, pairs, blocks * most, load)
     return tuple(own)
 
@@ -315,21 +302,6 @@ def _pack(
 
 def _total(units: Sequence[Task], own: Sequence[int]) -> int:
     return sum(tiles(unit, o) for unit, o in zip(units, own, strict=True))
-
-
-def unit_items(unit: Unit, number: int, own: int) -> tuple[Items, NDArray[np.float64]]:
-    """Return the items of a unit, (n, 4), and their estimated work."""
-    size, turns = _size(unit, own), unit.turns(own)
-    first = np.arange(0, turns, size)
-    end = np.minimum(first + size, turns)
-    items = np.stack([np.full_like(first, number), first, end, np.zeros_like(first)], axis=1)
-    if unit.side:
-        return items.astype(np.int32), np.full(len(items), unit.cost.sum() / len(items))
-    begin = first // unit.grain
-    if unit.spread:
-        return items.astype(np.int32), unit.cost[begin] / unit.grain * own
-    work = np.add.reduceat(np.append(unit.cost, 0.0), begin)
-    return items.astype(np.int32), work
 
 
 def pieces(what: int, which: int, count: int, warps: int) -> Items:
@@ -382,7 +354,7 @@ def distribute(plan: LaunchPlan, units: Sequence[Task], others: Sequence[Items])
         some, work = _items_of_stage(plan, units, stage, near)
         first = len(items) if plan.shape.holds else 0  # a warp that holds its components has one
         if near:
-            theirs = _neighbours(work, warps)
+            theirs = _near(work, plan.blocks, per_block)
             busy = busy + np.bincount(theirs, work, warps)
         else:
             theirs, more = _turns(work, warps, first)
@@ -409,14 +381,20 @@ def _items_of_stage(
     return items[heavy], work[heavy]
 
 
-def _neighbours(work: NDArray[np.float64], warps: int) -> NDArray[np.int64]:
-    """Return which warp gets each item, so that neighbouring warps have neighbouring items.
+def _near(work: NDArray[np.float64], blocks: int, per_block: int) -> NDArray[np.int64]:
+    """Return which warp gets each item, so that a block has neighbouring items.
 
     These have neighbouring cells, which read the same: a block finds it in its cache.
     """
     before = np.cumsum(work) - work
-    shares = (before + 0.5 * work) * warps / max(float(work.sum()), 1e-300)
-    return np.minimum(shares.astype(np.int64), warps - 1)
+    shares = (before + 0.5 * work) * blocks / max(float(work.sum()), 1e-300)
+    block = np.minimum(shares.astype(np.int64), blocks - 1)
+    warp = np.zeros(len(work), np.int64)
+    for one in np.unique(block):
+        mine = np.flatnonzero(block == one)
+        heavy = mine[np.argsort(-work[mine], kind="stable")]
+        warp[heavy] = one * per_block + _turns(work[heavy], per_block)[0]
+    return warp
 
 
 def _turns(

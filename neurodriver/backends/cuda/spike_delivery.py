@@ -21,6 +21,7 @@ from ...plan.program import Program
 from ...plan.spikes.learning import LearningPlan
 from . import schedule
 from .device import Device, Loaded, Pool
+from .items import Items, tiles
 from .shares import shares_of
 
 if TYPE_CHECKING:
@@ -99,14 +100,14 @@ class SpikeDelivery:
             table = np.array([*where, self.capacity], np.uint64)
             device.upload(code.address("nd_spike_list"), table)
 
-    def delivery_items(self, plan: schedule.LaunchPlan, units: Sequence[Task]) -> schedule.Items:
+    def delivery_items(self, plan: schedule.LaunchPlan, units: Sequence[Task]) -> Items:
         """Return an item for each delivering warp: the warps that have no components.
 
         In a window all warps deliver, and so they do where a warp has many components in turn.
         """
         if not self.delivers:
             return np.zeros((0, 4), np.int32)
-        busy = sum(schedule.tiles(u, o) for u, o in zip(units, plan.own, strict=True))
+        busy = sum(tiles(u, o) for u, o in zip(units, plan.own, strict=True))
         idle = plan.warps - busy if plan.shape.holds and not self.window else plan.warps
         enough = -(-self.pieces // FIRING) if self.learns else idle
         return schedule.delivery_items(max(min(idle, enough), plan.blocks))

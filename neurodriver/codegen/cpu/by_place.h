@@ -3,30 +3,30 @@
 /* The tables of a plan; `late` is null where all connections have the delay of `back` rows. */
 struct nd_place_tables {
     const int *__restrict segment, *__restrict slice, *__restrict begin, *__restrict entry;
-    const int *__restrict late, *__restrict kind, *__restrict table;
+    const int *__restrict late, *__restrict kind, *__restrict table, *__restrict list;
     const real *ring;
     long long segments, now, back, depth, width;
 };
 
-/* What the neighbours with indices j0 .. j1 - 1 read of an entry that has a kind. */
+/* What the neighbours with indices j0 .. j1 - 1 read of an entry that has a list or a kind. */
 template <int blocks, typename Take>
 static inline __attribute__((always_inline)) void nd_kind_by_place(
     const nd_place_tables &n, const real *past, const int *e, int j0, int j1, int at, Take take)
 {
-    const int *v = n.kind + 6 * e[3];
-    if (v[4] == 2) {   /* one source at most for each target, anywhere */
-        const int *runs = n.table + 4 * (v[5] + j0);
+    if (e[3] < -1) {   /* one source at most for each target, anywhere */
+        const int *sources = n.list - 2 - e[3] + j0;
         const real *x = past + e[0];
         for (int b = 0; b < blocks; ++b) {
             ND_SIMD
             for (int l = b * ND_LANES; l < (b + 1) * ND_LANES; ++l) {
-                const int i = runs[4 * l];
-                const bool live = runs[4 * l + 1] > 0 && i >= e[1] && i < e[2];
+                const int i = sources[l];
+                const bool live = i >= e[1] && i < e[2];
                 take(l, x[live ? i : e[1]], at, live);
             }
         }
         return;
     }
+    const int *v = n.kind + 6 * e[3];
     const int a = j0 > v[1] ? j0 : v[1], b = j1 < v[2] ? j1 : v[2];
     const auto alone = [&](int j, int to) {
         const int *runs = n.table + 4 * v[5];
@@ -67,7 +67,7 @@ static inline __attribute__((always_inline)) void nd_row_by_place(
             late = n.late[at];
             past = n.ring + nd_row_index(n.now - late, n.depth) * n.width;
         }
-        if (kinds && e[3] >= 0) {
+        if (kinds && e[3] != -1) {
             nd_kind_by_place<blocks>(n, past, e, j0, j1, at, take);
             continue;
         }
@@ -84,7 +84,7 @@ static inline __attribute__((always_inline)) void nd_row_by_place(
             block(0);
             if (blocks > 1) block(1);
             e += 4;
-            if (at + 1 == behind || (kinds && e[3] >= 0)) break;
+            if (at + 1 == behind || (kinds && e[3] != -1)) break;
             if (n.late && n.late[at + 1] != late) break;
             ++at;
         }

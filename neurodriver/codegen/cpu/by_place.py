@@ -7,8 +7,8 @@ from ...plan.arrays import depth, width
 from .. import reductions
 from .sums import SumText
 
-TABLES = ("segment", "slice", "begin", "entry", "late", "kind", "table")
-"""Arrays of the plan; the last three are there where they are needed."""
+TABLES = ("segment", "slice", "begin", "entry", "late", "kind", "table", "list")
+"""Arrays of the plan; the last four are there where they are needed."""
 
 COUNTED = ("max", "min", "mean", *reductions.RANKED)
 """Reductions that ask how many values came before."""
@@ -80,6 +80,6 @@ class UnstoredText(SumText):
         tables = [f"nd_{one}_{name}" if one in arrays else "nullptr" for one in TABLES]
         tables += [f"nd_ring_{name}", self.size("segments"), "nd_k", self.back, f"nd_depth_{name}"]
         lines.append(f"const nd_place_tables nd_n = {{{', '.join(tables)}, nd_width_{name}}};")
-        kinds = "true" if "kind" in arrays else "false"
+        kinds = "true" if {"kind", "list"} & {*arrays} else "false"
         lines.append(f"nd_by_place<{kinds}>(nd_n, nd_t, nd_m, nd_begin_, nd_take, nd_end_);")
         return [f"real nd_sum_{name}[ND_TILE];", *block("", lines)]

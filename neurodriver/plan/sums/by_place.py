@@ -3,8 +3,9 @@
 A row is the components that are neighbours along the last axis of a population. Neighbours read
 neighbouring sources. So the plan has *segments* (neighbouring components of a row), and *entries*
 for each row of targets: a row of sources, and which part of it each component reads. Mostly each
-component reads one source, at the same distance as its neighbours. Other entries have a *kind*: how
-many sources each component reads, and a table for components at the ends.
+component reads one source, at the same distance as its neighbours. In other entries a *list* gives
+the source of each component. Others have a *kind*: how many sources each component reads, and a
+table for components at the ends.
 
 No array grows with the connections. The entries of a row, and the sources within them, are in
 ascending order. So components add up in the order of the connections, and sums have the bits of all
@@ -31,7 +32,7 @@ from ..delays import check_longest
 from ..layout import Layout
 from .gather import Gather
 from .place_distances import by_distance, needs_distances
-from .place_parts import GridRows, Integers, kinds_of, overlap
+from .place_parts import SINGLE, GridRows, Integers, kinds_of, overlap
 
 LEAST = 0.5
 """Share of the connections that must be read in vectors for the plan to pay."""
@@ -177,7 +178,9 @@ class _Tables:
     """Collects the tables of all projections into one access.
 
     An entry of a row of targets: where its sources begin, from which to before which target they
-    exist, number of the kind or -1 where each target reads one source. Kinds: shift, first target
+    exist, and -1 where each target reads one source; or the number of the kind; or -2 - n where the
+    list of sources begins at element n, in which -1 means none. With lists and kinds the ends are
+    those of sources. Kinds: shift, first target
     and end of what is read in vectors, how many sources each of these has, whether there are
     others, and the first row of the table. This has for each index of targets up to two runs.
     """
@@ -188,7 +191,8 @@ class _Tables:
         self._targets: dict[int, _Target] = {}  # by the number of the first cell
         self._shifts: list[Integers] = []
         self._tables: list[Integers] = []
-        self._kinds = self._lines = 0
+        self._lists: list[Integers] = []
+        self._kinds = self._lines = self._listed = 0
         self._vectors = self._all = 0.0
         self._edges = 0
 
@@ -229,25 +233,30 @@ class _Tables:
             points = int(np.prod(target.extent[:-1], dtype=np.int64))
             self._targets[first] = _Target(GridRows.of(target), points, [], [])
         mine = self._targets[first]
-        what = np.full(len(at), -1) if plain else self._kinds + kind
+        what = np.full(len(at), -1) if plain else self._add_kinds(shift, table)[kind]
         late = np.full(len(at), self._steps(one) - 1)
         mine.entries.append(np.stack([at, base, *ends, what, late], axis=1))
         by_formula = one.located.formulas[0] is not None
         mine.weight.append(factor if by_formula else one.weight.least * factor)
-        if not plain:
-            self._add_kinds(shift, table)
         self._edges += overlap(mine.rows, at, ends) if plain else len(one)
         vectors = (shift[:, 2] - shift[:, 1]) * shift[:, 3]
         self._vectors += float(vectors[kind].sum())
         self._all += float((vectors + table[:, :, [1, 3]].sum(axis=(1, 2)))[kind].sum())
         return True
 
-    def _add_kinds(self, shift: Integers, table: Integers) -> None:
-        kinds, count, _ = table.shape
-        begin = self._lines + np.arange(kinds) * count
-        self._shifts.append(np.column_stack([shift, begin]))
-        self._tables.append(table.reshape(-1, 4))
-        self._kinds, self._lines = self._kinds + kinds, self._lines + kinds * count
+    def _add_kinds(self, shift: Integers, table: Integers) -> Integers:
+        """Take up lists and kinds; return what entries say of them."""
+        count, single = table.shape[1], shift[:, 4] == SINGLE
+        what = np.zeros(len(shift), np.int64)
+        lists, others = np.arange(single.sum()), np.arange((~single).sum())
+        what[single] = -2 - (self._listed + lists * count)
+        what[~single] = self._kinds + others
+        self._lists.append(np.where(table[single, :, 1] > 0, table[single, :, 0], -1).reshape(-1))
+        self._shifts.append(np.column_stack([shift[~single], self._lines + others * count]))
+        self._tables.append(table[~single].reshape(-1, 4))
+        self._kinds, self._lines = self._kinds + len(others), self._lines + len(others) * count
+        self._listed += len(lists) * count
+        return what
 
     def _steps(self, one: Drawn) -> int:
         """Return the latency in steps; 0 without a delay from an earlier phase to a later one."""
@@ -305,6 +314,8 @@ class _Tables:
             arrays["kind"] = np.concatenate(self._shifts).astype(np.int32)
             room = np.zeros((ROOM, 4), np.int64)
             arrays["table"] = np.concatenate([*self._tables, room]).astype(np.int32)
+        if self._listed:
+            arrays["list"] = np.append(np.concatenate(self._lists), [-1] * ROOM).astype(np.int32)
         if weighted:
             weight = [part for one in targets for part in one.weight]
             arrays["weight"] = np.concatenate(weight)[order]
