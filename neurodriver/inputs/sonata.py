@@ -29,9 +29,10 @@ class SonataInput(ArrayInput):
     ----------
     filename : str or Path
         HDF5 file with ``/spikes/<population>/timestamps`` and ``node_ids``. Times are in ms, or in
-        s if the attribute ``units`` says so.
+        s if the attribute ``units`` says so. Older files have ``/spikes/timestamps`` and ``gids``.
     populations : str or sequence of str, optional
-        Populations whose spikes are injected; all of the file by default.
+        Populations whose spikes are injected; all of the file by default. For an older file, it is
+        the population of all its spikes.
     circuit : Circuit, optional
         The circuit that was written with ``save("circuit_config.json")``. It is needed if its uids
         are not ``<population>/<node id>``.
@@ -76,6 +77,11 @@ class SonataInput(ArrayInput):
     def _populations(self, file: h5py.File, wanted: Any) -> dict[str, Any]:
         """Return the HDF5 groups of the populations that are wanted."""
         root = file.get("spikes")
+        if isinstance(root, h5py.Group) and "timestamps" in root and "gids" in root:
+            if not isinstance(wanted, str):
+                say = "the file does not say of which population its spikes are; give its name"
+                raise InputError(f"{self.filename}: {say}: populations='<name>'")
+            return {wanted: root}
         known = {} if root is None else {k: v for k, v in root.items() if isinstance(v, h5py.Group)}
         if not known:
             say = "no SONATA file of spikes: it has no group '/spikes/<population>'"
@@ -90,9 +96,10 @@ class SonataInput(ArrayInput):
     def _read(self, name: str, at: Any) -> tuple[str, Any, Any]:
         """Return name, times in s, and node ids of a population."""
         columns = []
-        for part, kinds in (("timestamps", "fiu"), ("node_ids", "iu")):
+        ids = "gids" if "gids" in at else "node_ids"
+        for part, kinds in (("timestamps", "fiu"), (ids, "iu")):
             found = at.get(part)
-            where = f"{self.filename}: '/spikes/{name}/{part}'"
+            where = f"{self.filename}: '{at.name}/{part}'"
             if not isinstance(found, h5py.Dataset) or found.ndim != 1:
                 raise InputError(f"{where} is missing")
             if found.dtype.kind not in kinds:

@@ -28,9 +28,19 @@ from ..model.component import NDComponent
 from ..model.kinds import SPIKES
 from ..model.library import models as known_models
 from .hdf5_files import BROKEN
-from .sonata_edges import edge_numbers, joined, number_of_set, numbers_said, own_access, shared
+from .sonata_edges import (
+    MOST_RECEPTORS,
+    edge_numbers,
+    joined,
+    number_of_set,
+    numbers_said,
+    own_access,
+    receptors_and_signs,
+    shared,
+)
 from .sonata_files import SonataNetwork, SonataPopulation, places, populations, present, read_config
-from .sonata_models import KNOWN, Template, as_template
+from .sonata_models import KNOWN, Template, TemplateChoice, as_template
+from .sonata_parameters import translated
 from .sonata_places import NUMBER, OWN, UID
 
 Model = type[NDComponent]
@@ -178,21 +188,46 @@ class _SonataReader:
         own = _uids(attributes.pop(UID, None), f"{nodes.where}: {UID}", self.faults)
         component = _whole(attributes.pop(NUMBER, None), f"{nodes.where}: {NUMBER}", self.faults)
         for (said, text), numbers in same.items():
-            rows = np.flatnonzero(np.isin(which.ravel(), numbers))
-            found = self._template(said, text, nodes.where, len(rows))
-            model = None if found is None else self.model(found, text)
-            if found is None or model is None:
-                continue
-            uids = np.strings.add(f"{name}/", ids[rows].astype("U")) if own is None else own[rows]
-            theirs = {key: column[rows] for key, column in parameters.items()}
-            params = self._parameters(found, model, theirs, f"{nodes.where} ({text or said})", rows)
-            columns = {key: column[rows] for key, column in attributes.items()}
-            columns[POPULATION] = np.broadcast_to(np.array(name), len(rows))
-            mine = None if component is None else component[rows]
-            block = _Block(name, rows, found, uids, params, columns, mine)
-            self.blocks.setdefault(model, []).append(block)
+            every = np.flatnonzero(np.isin(which.ravel(), numbers))
+            found = self._template(said, text, nodes.where, len(every))
+            where = f"{nodes.where} ({text or said})"
+            for one, rows in self._chosen(found, parameters, every, where):
+                model = self.model(one, text)
+                if model is None:
+                    continue
+                uids = np.strings.add(f"{name}/", ids[rows].astype("U"))
+                theirs = {key: column[rows] for key, column in parameters.items()}
+                params = translated(one, model, theirs, len(rows), where, self.ignore, self.faults)
+                columns = {key: column[rows] for key, column in attributes.items()}
+                columns[POPULATION] = np.broadcast_to(np.array(name), len(rows))
+                mine = None if component is None else component[rows]
+                uids = uids if own is None else own[rows]
+                block = _Block(name, rows, one, uids, params, columns, mine)
+                self.blocks.setdefault(model, []).append(block)
 
-    def _template(self, kind: str, name: str, where: str, times: int) -> Template | None:
+    def _chosen(
+        self,
+        found: Template | TemplateChoice | None,
+        parameters: dict[str, Column],
+        rows: Rows,
+        where: str,
+    ) -> list[tuple[Template, Rows]]:
+        """Return the template of each of some nodes, as pairs of a template and its nodes."""
+        if not isinstance(found, TemplateChoice):
+            return [] if found is None else [(found, rows)]
+        codes = found.which({key: column[rows] for key, column in parameters.items()}, len(rows))
+        lost = int((codes < 0).sum())
+        if lost:
+            self.faults.add(f"{where}: {found.allowed} (not so for {lost:,} nodes)", lost)
+        return [
+            (template, rows[codes == place])
+            for place, template in enumerate(found.templates)
+            if (codes == place).any()
+        ]
+
+    def _template(
+        self, kind: str, name: str, where: str, times: int
+    ) -> Template | TemplateChoice | None:
         """Return what a node's model_type and model_template mean."""
         if kind == "virtual":
             return self.templates["virtual"]
@@ -211,32 +246,6 @@ class _SonataReader:
         known = ", ".join(key for key in self.templates if key != "virtual")
         self.faults.add(f"{where}: {say} ({times:,} nodes); known are {known}; {fix}")
         return None
-
-    def _parameters(
-        self, template: Template, model: Model, theirs: dict[str, Column], where: str, rows: Rows
-    ) -> dict[str, Column]:
-        """Return the parameters of some nodes, from those in the files and the defaults."""
-        known = template.known(model)
-        full = {}
-        for key, default in known.items():
-            column = theirs.get(key, np.full(len(rows), np.nan))
-            full[key] = np.where(np.isnan(column), default, column)
-        for key, column in theirs.items():
-            times = int((~np.isnan(column)).sum())
-            if times and key not in known and key not in self.ignore:
-                say = f"the parameter {quoted(key)} has no meaning in {model.__name__}"
-                fix = f"map it, or say ignore=[{key!r}]"
-                self.faults.add(f"{where}: {say}{near(key, known)}; {fix}")
-        out = template.translate(full, len(rows))
-        if template.params is None:  # defaults of the model hold where nothing is said
-            needed = [key for key, rule in model.params.items() if rule.default is None]
-            some = {key for key, column in theirs.items() if not np.isnan(column).all()}
-            out = {k: c for k, c in out.items() if k in some.union(needed, template.defaults)}
-        for key in {*model.params}.intersection(out):
-            lost = int(np.isnan(out[key]).sum())
-            if lost:
-                self.faults.add(f"{where}: {quoted(key)} of {model.__name__} is missing", lost)
-        return out
 
     def groups(self) -> list[Group]:
         """Return the components, model by model, and number them."""
@@ -316,22 +325,31 @@ class _SonataReader:
         sets: dict[tuple[str, ...], list[dict[str, Column]]],
     ) -> None:
         """Sort the edges of a population by access, from target and sign of the weight."""
-        source, target, weight = (columns[name] for name in ("source", "target", "weight"))
-        count, known = len(self.template_of), number_of_set(edges)
-        kind = (which[source] * count + which[target]) * 2 + (weight < 0)
+        source, target, count = columns["source"], columns["target"], len(self.template_of)
+        signed = np.array([template.signed for template in self.template_of])[which[target]]
+        receptor = receptors_and_signs(edges, columns, signed)
+        known, negative = number_of_set(edges), columns["weight"] < 0
+        kind = ((which[source] * count + which[target]) * 2 + negative) * MOST_RECEPTORS + receptor
         different = present(kind)
         for number in different.tolist():
-            (a, b), negative = divmod(number // 2, count), number % 2
+            pair, port = divmod(number, MOST_RECEPTORS)
+            (a, b), minus = divmod(pair // 2, count), pair % 2
             sender, receiver, template = self.model_of[a], self.model_of[b], self.template_of[b]
-            wire = resolve(sender, receiver, SPIKES, template.receptors[negative])
+            name = template.receptor(port, minus)
+            where = f"{edges.where}: edges to {receiver.__name__}"
+            if name is None:
+                ports = f"1 to {len(template.ports)}" if template.ports else "0, or not given"
+                self.faults.add(f"{where}: 'receptor_type' must be {ports} (got {port})")
+                continue
+            wire = resolve(sender, receiver, SPIKES, name)
             rows = slice(None) if len(different) == 1 else kind == number
             if wire.fault or not receiver.access(wire.access).weighted:
                 say = wire.fault or f"{receiver.__name__} takes no weights"
-                self.faults.add(f"{edges.where}: edges to {receiver.__name__}: {say}")
+                self.faults.add(f"{where}: {say}")
                 continue
-            part = {name: column[rows] for name, column in columns.items()}
-            if template.factors[negative] != 1.0:
-                part["weight"] = part["weight"] * template.factors[negative]
+            part = {key: column[rows] for key, column in columns.items()}
+            if template.factors[minus] != 1.0:
+                part["weight"] = part["weight"] * template.factors[minus]
             key = wire.variable, wire.access, known or numbers_said(receiver, wire.access)
             sets.setdefault(key, []).append(part)
 

@@ -16,6 +16,19 @@ STATIC = ("", "static_synapse", "nest:static_synapse")
 """Templates of edges that have only a weight and a delay."""
 
 
+MOST_RECEPTORS = 256
+"""Numbers that a ``receptor_type`` may have."""
+
+PLAIN = ("wmax", "set_syn_weight", "default_weight_fnc")
+"""Functions of BMTK that return the weight as it is stored."""
+
+RECEPTOR, SIGN = "receptor_type", "sign"
+"""Parameters of edges that their target's template explains."""
+
+WORDS = {"level_of_detail": ("instanteneous", "instantaneous")}
+"""Parameters of edges that are texts, and what these may be."""
+
+
 def own_access(edges: SonataPopulation) -> tuple[str, str] | None:
     """Return variable and access of edges with neurodriver's own template; None for others."""
     templates, which = edges.texts("model_template")
@@ -41,7 +54,7 @@ def edge_numbers(
     The latter are the row of the edge in its set of connections, and further parameters.
     """
     faults, where = edges.faults, edges.where
-    out = {}
+    out: dict[str, Column] = {}
     if not own:
         templates, which = edges.texts("model_template")
         for text in dict.fromkeys(templates[i] for i in present(which).tolist()):
@@ -49,14 +62,9 @@ def edge_numbers(
                 say = f"unknown model_template {quoted(text)}: edges have a weight and a delay"
                 faults.add(f"{where}: {say}; or say ignore=[{text!r}]")
         functions = {said.get("weight_function", "wmax") for said in edges.types.values()}
-        for name in sorted(functions.difference(["wmax"])):
+        for name in sorted(functions.difference(PLAIN)):
             faults.warn(f"{where}: weight_function {quoted(name)} is not applied")
-    for key, column in edges.parameters(folder).items():
-        if own:
-            out[key] = column
-        elif key not in ignore and not np.isnan(column).all():
-            say = f"the parameter {quoted(key)} has no meaning for a static synapse"
-            faults.add(f"{where}: {say}; leave it out with ignore=[{key!r}]")
+    out |= _parameters(edges, folder, ignore, own)
     columns = {name: edges.numbers(name) for name in ("syn_weight", "delay", "nsyns")}
     exact = edges.numbers("delay_in_seconds")
     row = edges.numbers(ROW)
@@ -73,6 +81,59 @@ def edge_numbers(
         _check(where, ROW, row, 0.0, faults)
         out[ROW] = row
     return out
+
+
+def _parameters(
+    edges: SonataPopulation, folder: Path | None, ignore: frozenset[str], own: bool
+) -> dict[str, Column]:
+    """Return the parameters of edges that have a meaning here."""
+    out: dict[str, Column] = {}
+    faults = edges.faults
+    for key, column in edges.parameters(folder).items():
+        fix = f"leave it out with ignore=[{key!r}]"
+        texts = column.dtype.kind == "U"
+        if key in ignore and not own:
+            continue
+        if not texts and (own or key in (RECEPTOR, SIGN)):
+            out[key] = column
+        elif texts:
+            said = sorted({*np.unique(column).tolist()} - {"", *WORDS.get(key, ())})
+            if said:
+                say = f"the parameter {quoted(key)} of a static synapse must not be "
+                faults.add(f"{edges.where}: {say}{quoted(said[0])}; {fix}")
+        elif not np.isnan(column).all():
+            say = f"the parameter {quoted(key)} has no meaning for a static synapse"
+            faults.add(f"{edges.where}: {say}; {fix}")
+    return out
+
+
+def receptors_and_signs(
+    edges: SonataPopulation, columns: dict[str, Column], signed: Column
+) -> Column:
+    """Multiply weights by their signs; return the ``receptor_type`` of each edge, 0 for none.
+
+    ``signed`` tells whether the target of each edge takes signs. Both parameters are taken out of
+    the columns.
+    """
+    faults, where = edges.faults, edges.where
+    number = columns.pop(RECEPTOR, np.zeros(1))
+    number = np.broadcast_to(np.where(np.isnan(number), 0.0, number), edges.count)
+    bad = ~((number >= 0) & (number < MOST_RECEPTORS) & (number == np.floor(number)))
+    say = f"must be a whole number from 0 to {MOST_RECEPTORS - 1}"
+    faults.add_for(
+        np.flatnonzero(bad),
+        lambda i: f"{where}, edge {i:,}: '{RECEPTOR}' {say} (got {number[i]:g})",
+    )
+    sign = columns.pop(SIGN, None)
+    if sign is not None:
+        given = ~np.isnan(sign)
+        lost = int((given & ~signed).sum())
+        if lost:
+            say = f"the parameter '{SIGN}' has no meaning for a static synapse into these targets"
+            fix = f"leave it out with ignore=['{SIGN}']"
+            faults.add(f"{where}: {say} ({lost:,} edges); {fix}")
+        columns["weight"] = columns["weight"] * np.where(given, sign, 1.0)
+    return np.where(bad, 0, number).astype(np.int64)
 
 
 def number_of_set(edges: SonataPopulation) -> str:

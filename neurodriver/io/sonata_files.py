@@ -306,9 +306,12 @@ class SonataPopulation:
                     out[name] = np.array(texts)[codes]
         return out
 
-    def parameters(self, folder: Path | None) -> dict[str, NDArray[np.float64]]:
-        """Return ``dynamics_params`` by name: of each member, else of its type's file, else NaN."""
-        files: list[dict[str, Any]] = []
+    def parameters(self, folder: Path | None) -> dict[str, Column]:
+        """Return ``dynamics_params`` by name: of each member, else of its type's file, else NaN.
+
+        A parameter that is a text in the file of a type is a column of texts, "" for none.
+        """
+        files: list[dict[str, float | str]] = []
         for number in sorted(self.types):
             name = self.types[number].get("dynamics_params")
             files.append({} if name is None else self._file(name, number, folder))
@@ -316,23 +319,43 @@ class SonataPopulation:
         for number in self.members:
             inner = self.groups[number].get("dynamics_params")
             names |= dict.fromkeys(inner if isinstance(inner, h5py.Group) else ())
-        out = {}
+        out: dict[str, Column] = {}
         for name in names:
-            typed = [_number(said.get(name)) for said in files]
-            out[name] = self.numbers(f"dynamics_params/{name}", np.array([*typed, np.nan]))
+            typed = [said.get(name, np.nan) for said in files]
+            if any(isinstance(value, str) for value in typed):
+                plain = [value if isinstance(value, str) else "" for value in typed]
+                out[name] = np.array([*plain, ""])[self.type_rows]
+                typed = [np.nan if isinstance(value, str) else value for value in typed]
+                if np.isnan(typed).all():
+                    continue
+                say = f"{quoted(name)} is a number of some types, and a text of others"
+                self.faults.add(f"{self.where}: {say}")
+            else:
+                out[name] = self.numbers(f"dynamics_params/{name}", np.array([*typed, np.nan]))
         return out
 
-    def _file(self, name: str, number: int, folder: Path | None) -> dict[str, Any]:
+    def _file(self, name: str, number: int, folder: Path | None) -> dict[str, float | str]:
         path = Path(name) if folder is None else folder / name
         try:
             said = read_json(path)
         except CircuitError as error:
             self.faults.add(f"{self.where}: {self.kind}_type_id {number}: {error}")
             return {}
+        return dict(_leaves(said))
+
+
+def _leaves(said: Any, name: str = "") -> Iterator[tuple[str, float | str]]:
+    """Yield numbers and texts of an object, with names such as ``tau[2]`` and ``set.a``."""
+    if isinstance(said, dict):
         for key, value in said.items():
-            if np.isnan(_number(value)) and value is not None:
-                self.faults.add(f"{path}: {quoted(key)} must be a number (got {value!r:.60})")
-        return said
+            yield from _leaves(value, f"{name}.{key}" if name else str(key))
+    elif isinstance(said, list):
+        for place, value in enumerate(said):
+            yield from _leaves(value, f"{name}[{place}]")
+    elif isinstance(said, str):
+        yield name, said
+    else:
+        yield name, np.nan if said is None else float(said)
 
 
 def _plain_column(found: Any) -> bool:
@@ -346,10 +369,6 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _number(value: Any) -> float:
-    return float(value) if isinstance(value, int | float) else np.nan
 
 
 def populations(

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from ..circuit.circuit import Circuit, Column, Connections
 from ..circuit.wiring import resolve
 from ..model.kinds import SPIKES
-from .sonata_models import KNOWN
+from .sonata_models import KNOWN, Template
 
 MS = 1e-3
 """Factor by which the reader multiplies delays in ms."""
@@ -45,7 +45,7 @@ def routed(
     stored: Column | None = None
     for target in groups[1].tolist():
         template = KNOWN.get(templates[target])
-        if template is None or templates[target] == "virtual":
+        if not isinstance(template, Template) or templates[target] == "virtual":
             return None
         receiver = circuit.groups[target].model
         found: list[Column | None] = [None, None]

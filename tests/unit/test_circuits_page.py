@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from neurodriver.io.sonata_models import KNOWN, Template, as_template
+from neurodriver.io.sonata_models import KNOWN, Template, TemplateChoice, as_template
 from neurodriver.model.library import shipped
 
 PAGE = Path(__file__).parents[2] / "docs" / "circuits.md"
@@ -35,5 +35,7 @@ def test_templates_are_listed() -> None:
     text = PAGE.read_text(encoding="utf-8")
     for name, template in KNOWN.items():
         head = "virtual nodes" if name == "virtual" else f"`{name}`"
-        assert f"| {head} | {template.model}" in text
-        assert template.model in shipped()
+        options = template.templates if isinstance(template, TemplateChoice) else (template,)
+        models = [option.model for option in options]
+        assert f"| {head} | {models[0]}" in text
+        assert {*models} <= {*shipped()}

@@ -38,8 +38,8 @@ PACKAGE = ROOT / "neurodriver"
 FREE = ("model/kinds.py", "components/", "error_driven/neuron", "compat/", "pynn/")
 """Modules and folders that may use the names: the table, shipped models, the old library."""
 NAMES = {"spike_state", "g", "Aggregator"}
-HELP: dict[str, set[str]] = {"model/units.py": {"g"}}
-"""Modules whose texts hold such a word and mean something else: the gram."""
+HELP: dict[str, set[str]] = {"model/units.py": {"g"}, "io/sonata_glif.py": {"g"}}
+"""Modules whose texts hold such a word and mean something else: the gram, a parameter of NEST."""
 
 NEURON: dict[str, Any] = {
     "accesses": ("I", nd.Weighted("spike_state", receptor="kick")),
