@@ -1,7 +1,8 @@
 """Fill the tables of docs, of README.md, and the lines of walk-throughs.
 
 Models and rules of plasticity come from their classes. The speed comes from a run of bench.py, and
-the README's table from the page on speed. The lines come from the files that a walk-through names.
+the README's table from the page on speed. The model of cost comes from cost_model.py, and the lines
+from the files that a walk-through names.
 
 python scripts/fill_tables.py [--check] [--bench out/bench.json [--mark TABLE]]
 """
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import COLUMNS, cell
+from cost_model import heads, rows
 from line_numbers import Gone, refreshed
 
 from neurodriver.cli.models import by_kind
@@ -29,7 +31,8 @@ MODELS = ROOT / "docs" / "models.md"
 RULES = ROOT / "docs" / "plasticity.md"
 SPEED = ROOT / "docs" / "speed.md"
 WALKS = [ROOT / "docs" / "design" / f"way-of-a-{what}.md" for what in ("parameter", "spike")]
-FILLED = (MODELS, RULES, SPEED, README, *WALKS)
+COST = ROOT / "docs" / "design" / "cost-model.md"
+FILLED = (MODELS, RULES, SPEED, README, COST, *WALKS)
 
 HEADS = {
     "us a step": "us per step",
@@ -161,6 +164,8 @@ def main() -> int:
         table = ["", *speed_table(arguments.bench), ""]
         new[SPEED] = replaced(old[SPEED], mark, table, SPEED)
     new[README] = replaced(old[README], "speed", ["", *summary(new[SPEED]), ""], README)
+    cost = ["", *markdown_table(heads(), rows()), ""]
+    new[COST] = replaced(old[COST], "cost model", cost, COST)
     for path in WALKS:
         try:
             new[path] = refreshed(old[path], ROOT)
