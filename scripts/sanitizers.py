@@ -4,6 +4,7 @@
     scripts/sanitize --all            the whole zoo, in hours
     scripts/sanitize plasticity own   the cases with one of these words in their names
     scripts/sanitize --only thread    one of the sanitizers
+    scripts/sanitize --dtype float32  one of the two types
     scripts/sanitize --program FILE   another program that uses the package
 
 The step loop and all kernels are compiled with g++ for the address and the undefined-behaviour
@@ -39,6 +40,9 @@ SELECTED = (
     "input of spikes", "large, few spikes", "optic lobe",
 )  # fmt: skip
 """Cases that use most of what kernels are made of."""
+
+COMPILER = "g++-watched"
+"""Name of the program that compiles for a sanitizer."""
 
 THREADS = 3
 """Threads of each run: shares of odd sizes, and one thread that waits."""
@@ -101,10 +105,24 @@ def environment(one: Sanitizer, cache: Path, logs: Path) -> dict[str, str]:
     out["LD_PRELOAD"] = found_library(one.library)
     out["NEURODRIVER_CACHE"] = str(cache)
     # the compiler itself runs as it is
-    out["NEURODRIVER_CXX"] = " ".join(["env", "-u", "LD_PRELOAD", "g++", "-g1", *one.flags])
+    out["NEURODRIVER_CXX"] = f"env -u LD_PRELOAD {_compiler(one, cache)}"
     out["OPENBLAS_NUM_THREADS"] = "1"
     out["PYTHONPATH"] = os.pathsep.join([str(HERE.parent), *filter(None, [out.get("PYTHONPATH")])])
     return out
+
+
+def _compiler(one: Sanitizer, cache: Path) -> Path:
+    """Return a program that compiles with the flags of a sanitizer.
+
+    The last level of optimization counts. The address sanitizer takes three times as long to
+    compile a kernel with ``-O2`` as with ``-O1``.
+    """
+    cache.mkdir(parents=True, exist_ok=True, mode=0o700)
+    path = cache.resolve() / COMPILER
+    flags = " ".join(["-g1", *one.flags, "-O1"])
+    path.write_text(f'#!/bin/sh\nexec g++ "$@" {flags}\n', encoding="utf-8")
+    path.chmod(0o700)
+    return path
 
 
 _BEGIN = re.compile(r"==\d+==ERROR: |WARNING: ThreadSanitizer|^\S+: runtime error: ", re.MULTILINE)
@@ -155,6 +173,10 @@ def run(name: str, program: list[str], shown: int) -> int:
 def within(program: list[str]) -> None:
     """Run a program of Python in this process, which is watched."""
     _end_arrays()
+    from neurodriver.native.compiler import find_compiler
+
+    if Path(find_compiler().command[-1]).name != COMPILER:
+        sys.exit("the compiler with the flags of the sanitizer does not work, so nothing is seen")
     sys.argv = program
     sys.path.insert(0, str(Path(program[0]).parent))
     runpy.run_path(program[0], run_name="__main__")
@@ -195,11 +217,13 @@ def main() -> int:
     parser.add_argument("words", nargs="*", help="only the cases with one of these in their name")
     parser.add_argument("--all", action="store_true", help="all cases of the zoo")
     parser.add_argument("--only", choices=SANITIZERS, help="one of the sanitizers")
+    parser.add_argument("--dtype", choices=("float64", "float32"), help="one type alone")
     parser.add_argument("--program", type=Path, metavar="FILE", help="run this, not the zoo")
     parser.add_argument("--lines", type=int, default=30, help="lines of a report that are shown")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         digests = ["-v", "--threads", str(THREADS), "-o", str(Path(folder, "digests.json"))]
+        digests += ["--dtype", given.dtype] if given.dtype else []
         words = [] if given.all else given.words or list(SELECTED)
         zoo = [str(HERE / "digests.py"), *words, *digests]
         program = [str(given.program)] if given.program else zoo

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..arguments import whole_number
+from ..io.write import complete_or_none, folder_for_files
 
 TYPES = (
     ("GRN_sugar", "sensory", "gustatory", "ACH", 0.05),
@@ -56,7 +57,7 @@ def write_tables(folder: str | Path, neurons: int = 600, seed: int = 0) -> list[
     """
     whole_number(neurons, "write_tables: neurons", least=100, most=1_000_000)
     where = Path(folder)
-    where.mkdir(parents=True, exist_ok=True)
+    folder_for_files(where)
     rng = np.random.default_rng(seed)
     kinds = np.repeat(np.arange(len(TYPES)), _counts(neurons))
     ids = FIRST_ID + np.sort(rng.choice(10**8, neurons, replace=False))
@@ -123,6 +124,8 @@ def _write(path: Path, columns: dict[str, Any]) -> Path:
     """Write columns as a compressed CSV, the same bytes each time."""
     rows = zip(*(map(str, column) for column in columns.values()), strict=True)
     lines = [",".join(columns), *map(",".join, rows)]
-    with open(path, "wb") as file, gzip.GzipFile(fileobj=file, mode="wb", mtime=0) as packed:
-        packed.write(("\n".join(lines) + "\n").encode())
+    text = ("\n".join(lines) + "\n").encode()
+    with complete_or_none(path) as part, open(part, "wb") as file:
+        with gzip.GzipFile(filename=str(path), fileobj=file, mode="wb", mtime=0) as packed:
+            packed.write(text)
     return path

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,8 @@ from ..errors import InputError
 from ..inputs.array import ArrayInput
 from ..inputs.base import Input, uid_list
 from ..inputs.file import FileInput
-from ..io.hdf5_files import open_hdf5, reading
+from ..io.hdf5_files import open_hdf5, reading, written_hdf5
+from ..io.write import complete_or_none
 from .input_base import ReadyInputProcessor
 from .recordings import select, uid_bytes, write_output
 
@@ -150,10 +153,8 @@ class FileInputProcessor(ArrayInputProcessor):
             raise InputError(f"{filename}: file_mode must be r, w, r+ or a, got {file_mode!r}")
         self.filename, self.file_mode, self.preload = filename, file_mode, preload
         if file_mode == "w" or (file_mode == "a" and not Path(filename).exists()):
-            try:
-                h5py.File(filename, "w").close()
-            except OSError as error:
-                raise InputError(f"{filename}: cannot be written ({error})") from None
+            with _written(Path(filename)):
+                pass
         elif file_mode == "r" or _variables(filename):
             source = FileInput(filename, mode)  # finds all that is wrong
             source.close()
@@ -196,7 +197,7 @@ class FileInputProcessor(ArrayInputProcessor):
 
     def _write(self, variable: str, uids: list[str], data: Any) -> None:
         """Put a variable into the file, in the place of its former content."""
-        with h5py.File(self.filename, "r+") as file:
+        with _written(Path(self.filename), "r+") as file:
             if variable in file:
                 del file[variable]
             group = file.create_group(variable)
@@ -338,3 +339,13 @@ def _variables(filename: Any) -> list[str]:
     """Return the names of the groups of a file."""
     with open_hdf5(Path(filename), InputError, locking=None) as file, reading(filename, InputError):
         return [name for name, group in file.items() if isinstance(group, h5py.Group)]
+
+
+@contextmanager
+def _written(path: Path, mode: str = "w") -> Iterator[h5py.File]:
+    """Open a file, new or a copy of the present one, which takes its place when it is complete."""
+    with complete_or_none(path, InputError) as part:
+        if mode == "r+":
+            shutil.copyfile(path, part)
+        with written_hdf5(part, mode) as file:
+            yield file

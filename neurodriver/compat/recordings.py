@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
-import h5py
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import RequestError, near
+from ..io.hdf5_files import written_hdf5
+from ..io.write import complete_or_none
 
 Times = Callable[[str], NDArray[np.float64]]
 """Times of the rows of a variable, s."""
@@ -78,8 +80,13 @@ def write_output(filename: Any, output: Mapping[str, Any], attributes: Mapping[s
         As for `select`.
     attributes : mapping
         Of the data set ``metadata``.
+
+    Raises
+    ------
+    NeurodriverError
+        If the file cannot be written.
     """
-    with h5py.File(filename, "w") as file:
+    with complete_or_none(Path(filename)) as part, written_hdf5(part) as file:
         file.create_dataset("metadata", (), "i")
         file["metadata"].attrs.update(attributes)
         for variable, entry in output.items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InputError, RecordingError
-from ..io.hdf5_files import open_hdf5, reading
+from ..io.hdf5_files import open_hdf5, reading, written_hdf5
+from ..io.write import complete_or_none
 
 NAME = "array"
 
@@ -51,12 +53,18 @@ def write_array(
         )
     compression = {"compression": "gzip", "compression_opts": complevel} if complevel else {}
     try:
-        with h5py.File(filename, mode) as file:
+        with ExitStack() as stack:
+            path, how = Path(filename), "r+"  # the file grows in its place
+            if mode == "w" or not path.exists():
+                path, how = stack.enter_context(complete_or_none(path, RecordingError)), "w"
+            file = stack.enter_context(written_hdf5(path, how))
             if NAME in file:
                 dataset_append(file[NAME], values)
             else:
                 limits = (None, *values.shape[1:])
                 file.create_dataset(NAME, data=values, maxshape=limits, chunks=True, **compression)
+    except RecordingError:
+        raise
     except OSError as error:
         raise RecordingError(f"{filename}: cannot be written: {error}") from error
 

@@ -24,9 +24,9 @@ def write_columns(path: Path, columns: Columns, trials: int) -> None:
     NeurodriverError
         If it cannot be written.
     """
-    import h5py
+    from ..io.hdf5_files import written_hdf5
 
-    with complete_or_none(path) as part, h5py.File(part, "w") as file:
+    with complete_or_none(path) as part, written_hdf5(part) as file:
         file.attrs["format"], file.attrs["trials"] = FORMAT, trials
         for group, some in columns.items():
             for name, values in some.items():

@@ -44,7 +44,7 @@ from ..model.component import NDComponent
 from ..model.library import models as known_models
 from ..model.library import rules as known_rules
 from .columns import ColumnReader, put, stored_name
-from .hdf5_files import open_hdf5, reading
+from .hdf5_files import open_hdf5, reading, written_hdf5
 from .stored_layers import check_layers, put_layer, take_layer
 from .stored_plasticity import RulesReader, put_learning, put_rules
 from .stored_rules import put_rule, take_rule
@@ -66,12 +66,10 @@ def write_hdf5(circuit: Circuit, path: Path, compress: bool = False) -> None:
     # 1.10 is the first format whose structure is under checksums
     with complete_or_none(path) as part:
         try:
-            with h5py.File(part, "w", libver=("v110", "v110"), locking=False) as file:
+            with written_hdf5(part, libver=("v110", "v110")) as file:
                 _put_circuit(circuit, file, compress)
         except NeurodriverError as error:
             raise NeurodriverError(f"{circuit.name}: {error}") from None
-        except RuntimeError as error:  # what h5py says when closing fails
-            raise OSError(str(error)) from None
 
 
 def _put_circuit(circuit: Circuit, file: h5py.File, compress: bool) -> None:

@@ -1,4 +1,4 @@
-"""Opens HDF5 files for reading, and checks them; each failure is one sentence.
+"""Opens HDF5 files, and checks those that are read; each failure is one sentence.
 
 A file is data. What it holds lies in it: links out of the file, raw data elsewhere and data sets
 that other files make up are refused. See ``docs/reliability.md``.
@@ -6,6 +6,7 @@ that other files make up are refused. See ``docs/reliability.md``.
 
 from __future__ import annotations
 
+import io
 import math
 import os
 import struct
@@ -24,6 +25,10 @@ BROKEN: tuple[type[Exception], ...] = (
     AssertionError, MemoryError,
 )  # fmt: skip
 """What h5py raises where a file is damaged."""
+
+
+BUFFER = 1 << 20
+"""Bytes that are written at once."""
 
 
 def said(error: BaseException) -> str:
@@ -46,6 +51,63 @@ def reading(path: object, error: type[NeurodriverError] = CircuitError) -> Itera
         if isinstance(broken, NeurodriverError):
             raise
         raise error(f"{path}: damaged ({said(broken)})") from None
+
+
+class _Writes(io.FileIO):
+    """A file whose first failed write is kept, and which takes all later ones for done.
+
+    HDF5 does not survive a write that fails: objects stay open, and the process may end in a fault.
+    """
+
+    failed: OSError | None = None
+
+    def write(self, data: Any) -> int:
+        left = memoryview(data).cast("B")
+        size = len(left)
+        while self.failed is None and left:
+            try:
+                left = left[super().write(left) :]
+            except OSError as error:
+                self.failed = error
+        self.seek(len(left), os.SEEK_CUR)  # as if the rest had been written
+        return size
+
+    def truncate(self, size: int | None = None) -> int:
+        try:
+            return super().truncate(size)
+        except OSError as error:
+            self.failed = self.failed or error
+            return size or 0
+
+
+@contextmanager
+def written_hdf5(path: Path, mode: str = "w", **options: Any) -> Iterator[h5py.File]:
+    """Open a file for writing, new or as it is.
+
+    Parameters
+    ----------
+    path : Path
+    mode : {"w", "r+"}
+    **options
+        As of ``h5py.File``.
+
+    Raises
+    ------
+    OSError
+        When a write has failed; at the end of the block.
+    """
+    writes = _Writes(path, "w+b" if mode == "w" else "r+b")
+    try:
+        with (
+            io.BufferedRandom(writes, BUFFER) as buffer,
+            h5py.File(buffer, mode, **options) as file,
+        ):
+            yield file
+    except BROKEN:
+        if writes.failed is None:
+            raise
+    if writes.failed is not None:
+        raise writes.failed
 
 
 def open_hdf5(

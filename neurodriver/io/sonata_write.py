@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from ..circuit.circuit import Circuit, Column, Connections, Group
 from ..circuit.node_columns import POPULATION
 from ..errors import Faults, NeurodriverError, quoted
+from .hdf5_files import written_hdf5
 from .sonata_files import MEANT
 from .sonata_models import written_as
 from .sonata_places import (
@@ -164,7 +165,7 @@ class _SonataWriter:
     @contextmanager
     def file(self, name: str) -> Iterator[h5py.File]:
         """Open a new HDF5 file with the attributes ``magic`` and ``version`` of the format."""
-        with h5py.File(self.folder / name, "w", locking=False) as file:
+        with written_hdf5(self.folder / name) as file:
             file.attrs["magic"] = np.uint32(0x0A7A)
             file.attrs["version"] = np.array([0, 1], np.uint32)
             yield file

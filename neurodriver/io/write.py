@@ -56,24 +56,43 @@ def new_file(path: Path) -> int:
     return os.open(path, system.NEW, 0o666)
 
 
+def folder_for_files(path: Path) -> None:
+    """Make a folder, and those above it, if there is none.
+
+    Raises
+    ------
+    NeurodriverError
+        If it cannot be made.
+    """
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        reason = error.strerror or error
+        raise NeurodriverError(f"{path}: the folder cannot be made ({reason})") from None
+
+
 @contextmanager
-def complete_or_none(path: Path) -> Iterator[Path]:
+def complete_or_none(
+    path: Path, wrong: type[NeurodriverError] = NeurodriverError
+) -> Iterator[Path]:
     """Give the name of an empty file, which takes the place of ``path`` when it is complete.
 
     Through a link the file behind it is replaced, not the link. A file that cannot be written
-    raises NeurodriverError.
+    raises ``wrong``.
     """
     goal = Path(os.path.realpath(path))
     part = goal.with_name(f".{goal.name}.{os.getpid()}.part")
     try:
         if goal.exists() and not goal.is_file():
-            raise NeurodriverError(f"{path}: not a regular file; choose another name")
+            raise wrong(f"{path}: not a regular file; choose another name")
         os.close(new_file(part))
         yield part
         system.store(part)
         os.replace(part, goal)
+    except NeurodriverError:  # some are an OSError, too
+        raise
     except OSError as error:
-        raise NeurodriverError(f"{path}: cannot be written ({error.strerror or error})") from None
+        raise wrong(f"{path}: cannot be written ({error.strerror or error})") from None
     finally:
         with suppress(OSError):
             part.unlink(missing_ok=True)

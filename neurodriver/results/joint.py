@@ -10,7 +10,7 @@ from typing import Any
 import h5py
 
 from ..errors import RecordingError, near, quoted
-from ..io.hdf5_files import open_hdf5, reading
+from ..io.hdf5_files import open_hdf5, reading, written_hdf5
 from ..io.write import new_file
 from ..model.kinds import SPIKES
 from .batch import recording_of
@@ -74,7 +74,7 @@ def write_master(
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         os.close(new_file(temporary))
-        with h5py.File(temporary, "w", locking=False, track_order=True) as file:
+        with written_hdf5(temporary, track_order=True) as file:
             metadata = file.create_dataset("metadata", data=0)
             metadata.attrs.update(attributes)
             if text:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from ..circuit.circuit import Circuit
 from ..errors import NeurodriverError, RecordingError
-from ..io.write import complete_or_none
+from ..io.write import complete_or_none, folder_for_files
 from ..model.kinds import usually_event
 from ..version import __version__
 from .events import Events
@@ -105,7 +105,7 @@ def write_nwb(
             writer.add_events(name, part)
         else:
             writer.add_rows(name, part)
-    where.parent.mkdir(parents=True, exist_ok=True)
+    folder_for_files(where.parent)
     with complete_or_none(where) as temporary, warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*nwb.*extension.*")
         with pynwb.NWBHDF5IO(str(temporary), "w") as io:

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 from ..circuit.circuit import Circuit
 from ..errors import RecordingError, quoted
+from ..io.hdf5_files import written_hdf5
 from ..io.sonata_places import places_of
-from ..io.write import complete_or_none
+from ..io.write import complete_or_none, folder_for_files
 from ..model.kinds import SPIKES, usually_event
 from .events import Events
 from .recording import Recording
@@ -78,9 +79,9 @@ def write_sonata(
         if path.exists() and not overwrite:
             raise RecordingError(f"{path}: the file exists; say overwrite=True, or another folder")
     nodes = {name: _nodes(part, circuit) for name, part in parts.items()}
-    where.mkdir(parents=True, exist_ok=True)
+    folder_for_files(where)
     for name, part in parts.items():
-        with complete_or_none(files[name]) as temporary, h5py.File(temporary, "w") as file:
+        with complete_or_none(files[name]) as temporary, written_hdf5(temporary) as file:
             file.attrs["magic"] = np.uint32(0x0A7A)
             file.attrs["version"] = np.array([0, 1], np.uint32)
             if isinstance(part, Events):

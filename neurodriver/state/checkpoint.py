@@ -37,7 +37,7 @@ from ..circuit.circuit import Circuit
 from ..errors import StateError
 from ..io.columns import put, stored_name, told_name
 from ..io.hdf5 import read_hdf5, write_hdf5
-from ..io.hdf5_files import open_hdf5, reading
+from ..io.hdf5_files import open_hdf5, reading, written_hdf5
 from ..io.write import complete_or_none
 from ..plan.copies import Variants
 from .learned import LEARNED_COLUMNS, learned_columns
@@ -119,25 +119,22 @@ def _write_state(
     lpus: Sequence[SavedLPU] = (),
 ) -> str:
     first, *others = snapshots
-    try:
-        mode = "a" if part.stat().st_size else "w"  # behind a circuit, or alone
-        with h5py.File(part, mode, libver=("v110", "v110"), locking=False) as file:
-            state = file.create_group("state")
-            head = {"version": VERSION, "namespace": namespace, "inputs": inputs}
-            state.attrs.update({**head, "circuit_digest": circuit_digest})
-            _put_snapshot(state, first)
-            for copy, snapshot in enumerate(others, 1):
-                _put_snapshot(state.create_group(f"copies/{copy}"), snapshot)
-            if variants is not None:
-                _put_variants(state.create_group("batch"), variants)
-            for column in ("id", "digest", "inputs") if lpus else ():
-                texts = np.array([getattr(one, column) for one in lpus], np.str_)
-                put(state.require_group("lpus"), column, texts)
-            made = digest_of(state, HEAD)
-            state.attrs["digest"] = made
-            return made
-    except RuntimeError as error:  # what h5py says when closing fails
-        raise OSError(str(error)) from None
+    mode = "r+" if part.stat().st_size else "w"  # behind a circuit, or alone
+    with written_hdf5(part, mode, libver=("v110", "v110")) as file:
+        state = file.create_group("state")
+        head = {"version": VERSION, "namespace": namespace, "inputs": inputs}
+        state.attrs.update({**head, "circuit_digest": circuit_digest})
+        _put_snapshot(state, first)
+        for copy, snapshot in enumerate(others, 1):
+            _put_snapshot(state.create_group(f"copies/{copy}"), snapshot)
+        if variants is not None:
+            _put_variants(state.create_group("batch"), variants)
+        for column in ("id", "digest", "inputs") if lpus else ():
+            texts = np.array([getattr(one, column) for one in lpus], np.str_)
+            put(state.require_group("lpus"), column, texts)
+        made = digest_of(state, HEAD)
+        state.attrs["digest"] = made
+        return made
 
 
 def _put_variants(at: h5py.Group, variants: Variants) -> None:

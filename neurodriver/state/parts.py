@@ -22,7 +22,7 @@ import numpy as np
 
 from ..errors import NeurodriverError, StateError, quoted
 from ..io.columns import put
-from ..io.hdf5_files import open_hdf5, reading
+from ..io.hdf5_files import open_hdf5, reading, written_hdf5
 from ..io.write import complete_or_none
 from .checkpoint import VERSION, StoredState, digest_of
 
@@ -111,17 +111,13 @@ def write_index(
     path: Path, step: int, names: Sequence[str], digests: Sequence[str], part_of: Mapping[str, int]
 ) -> None:
     """Let parts take the place of what was saved under this name."""
-    with complete_or_none(path) as goal:
-        try:
-            with h5py.File(goal, "w", libver=("v110", "v110"), locking=False) as file:
-                parts = file.create_group("parts")
-                parts.attrs.update({"version": VERSION, "step": step})
-                for name, texts in {"name": names, "digest": digests, "lpu": part_of}.items():
-                    put(parts, name, np.array(list(texts), np.str_))
-                put(parts, "part", np.array(list(part_of.values()), np.int64))
-                parts.attrs["digest"] = digest_of(parts, _HEAD)
-        except RuntimeError as error:  # what h5py says when closing fails
-            raise OSError(str(error)) from None
+    with complete_or_none(path) as goal, written_hdf5(goal, libver=("v110", "v110")) as file:
+        parts = file.create_group("parts")
+        parts.attrs.update({"version": VERSION, "step": step})
+        for name, texts in {"name": names, "digest": digests, "lpu": part_of}.items():
+            put(parts, name, np.array(list(texts), np.str_))
+        put(parts, "part", np.array(list(part_of.values()), np.int64))
+        parts.attrs["digest"] = digest_of(parts, _HEAD)
 
 
 def remove_others(path: Path, kept: Sequence[str] = ()) -> None:

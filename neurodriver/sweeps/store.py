@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import NeurodriverError
-from ..io.hdf5_files import open_hdf5, reading
+from ..io.hdf5_files import open_hdf5, reading, written_hdf5
 from ..io.write import complete_or_none
 from ..system import lock
 from .points import SweepPoints
@@ -149,7 +149,7 @@ def _value(axes: dict[str, Any], name: str) -> str:
 
 
 def _write(path: Path, result: PointResult) -> None:
-    with h5py.File(path, "w") as file:
+    with written_hdf5(path) as file:
         for part in ("values", "coordinates"):
             group = file.create_group(part)
             for name, value in getattr(result, part).items():

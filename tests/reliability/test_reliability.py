@@ -52,12 +52,15 @@ def test_every_write_may_fail(tmp_path: Path) -> None:
     library = tmp_path / "failing.so"
     text = HERE / "failing_calls.c"
     subprocess.run(["cc", "-shared", "-fPIC", "-w", text, "-o", library, "-ldl"], check=True)
+    stride, errors = ("1", ()) if os.environ.get("RELIABILITY") == "all" else ("29", ("ENOSPC",))
+    program = [HERE / "failing_writes.py", tmp_path / "work", stride, *errors]
     run = subprocess.run(
-        [sys.executable, HERE / "failing_writes.py", tmp_path / "work", "ENOSPC"],
-        env={**os.environ, "LD_PRELOAD": str(library)}, capture_output=True, text=True, timeout=300,
+        [sys.executable, *program],
+        env={**os.environ, "LD_PRELOAD": str(library)}, capture_output=True, text=True,
+        timeout=3600,
     )  # fmt: skip
     assert run.returncode == 0, run.stdout[-4000:] + run.stderr[-2000:]
-    assert int(run.stdout.split()[-5]) > 40
+    assert int(run.stdout.split()[-5]) > 25
 
 
 def test_a_planted_link_is_left_alone(tmp_path: Path) -> None:
