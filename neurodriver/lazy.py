@@ -45,6 +45,7 @@ LATER = {
     "example": "circuits.example",
     "load_experiment": "experiment",
     "open_sweep": "sweeps",
+    "read_neuroml": "io.neuroml",
     "sweep": "sweeps",
     **dict.fromkeys(RULES, "components.plasticity"),
     **adapters.NAMES,
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     from .components.plasticity import *  # noqa: F403
     from .experiment import load_experiment
     from .inputs.sonata import SonataInput
+    from .io.neuroml import read_neuroml
     from .model.page import describe
     from .model.plasticity import Plasticity
     from .model.traces import Doses, Level, Trace
@@ -71,7 +73,7 @@ if TYPE_CHECKING:
     from .sweeps import open_sweep, sweep
 
     __all__ = ["Axis", "BatchRecording", "Doses", "Formula", "Manager", "Movie", "Near", "Offsets"]
-    __all__ += ["Level", "Pattern", "Plasticity", "SonataInput", "Within"]
+    __all__ += ["Level", "Pattern", "Plasticity", "SonataInput", "Within", "read_neuroml"]
     __all__ += [
         "PopulationView",
         "Profile",
