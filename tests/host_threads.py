@@ -107,7 +107,7 @@ class HostThreads:
     dt : float
     dtype : str
     own : int
-        Cells of a thread, side by side or of one row, where it can have several.
+        Cells that a thread has side by side, where it can have several.
     """
 
     def __init__(self, circuit: Circuit, dt: float, dtype: str, own: int = 1) -> None:
@@ -125,7 +125,7 @@ class HostThreads:
             else np.zeros(r.size, r.dtype)
             for r in rows if not isinstance(r.key.owner, VariableOwner)
         }  # fmt: skip
-        owns = [own if task.near else 1 for task in tasks]
+        owns = [own if task.side else 1 for task in tasks]
         texts = [self.text(task, dtype, n) for task, n in zip(tasks, owns, strict=True)]
         libraries = build([(text, ()) for text in texts])
         self._kernels = [

@@ -229,11 +229,6 @@ class Unit:
         return self.side is not None or "by_place" in forms
 
     @property
-    def collects(self) -> bool:
-        """Whether events are collected by slices of components, which one warp must have."""
-        return any(spec.is_event(name) for spec in self.specs for name in spec.published)
-
-    @property
     def side(self) -> SideBySide | None:
         """Cells that a thread computes together, if these are not neighbours in memory."""
         return self.specs[0].side

@@ -1,8 +1,4 @@
-"""The components of a unit -> items: 32 of them a thread's component, or a piece of a row.
-
-A thread has several components of a row where their sums read entries of the row (``by_place``).
-Then no item has components of two rows.
-"""
+"""The components of a unit -> items, and their estimated work."""
 
 from __future__ import annotations
 
@@ -14,58 +10,14 @@ from ...plan.unit import Unit
 
 WARP = 32
 
-ROW_SIZES = (4, 2)
-"""Components of a row that a thread has, at most."""
-
-FULL = 0.7
-"""Share of the threads at least that have components, where items are pieces of rows."""
-
 BEGIN = 6
 """Entries whose work is that of beginning an item, which waits for memory several times."""
 
 Items = NDArray[np.int32]
 
 
-def rows_by_thread(unit: Unit, warps: int) -> int:
-    """Return how many components of a row a thread has: all warps get items, and are mostly full.
-
-    Parameters
-    ----------
-    unit : Unit
-    warps : int
-    """
-    if unit.side is not None or unit.spread or unit.collects:
-        return 1
-    for own in ROW_SIZES:
-        first, end = _row_pieces(unit, own)
-        turns = -(-(end - first) // WARP)
-        if len(first) > warps and turns.sum() * WARP * FULL <= unit.count:
-            return own
-    return 1
-
-
-def _row_pieces(unit: Unit, own: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return where pieces of rows begin and end; a piece is at most ``WARP * own`` long."""
-    cuts = [np.array([0, unit.count])]
-    for gather in unit.specs[0].gathers.values():
-        if gather.form == "by_place":
-            cuts.append(gather.arrays["segment"].reshape(-1, 4)[:, :2].reshape(-1))
-    edges = np.unique(np.concatenate(cuts)).astype(np.int64)
-    length = np.diff(edges)
-    count = -(-length // (WARP * own))
-    turn = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
-    first = np.repeat(edges[:-1], count) + turn * WARP * own
-    return first, np.minimum(first + WARP * own, np.repeat(edges[1:], count))
-
-
-def _by_rows(unit: Unit, own: int) -> bool:
-    return own > 1 and unit.near and unit.side is None and not unit.spread
-
-
 def tiles(unit: Unit, own: int) -> int:
     """Return how many items the components of a unit make."""
-    if _by_rows(unit, own):
-        return len(_row_pieces(unit, own)[0])
     return -(-unit.turns(own) // _size(unit, own))
 
 
@@ -79,8 +31,6 @@ def unit_items(unit: Unit, number: int, own: int) -> tuple[Items, NDArray[np.flo
     size, turns = _size(unit, own), unit.turns(own)
     first = np.arange(0, turns, size)
     end = np.minimum(first + size, turns)
-    if _by_rows(unit, own):
-        first, end = _row_pieces(unit, own)
     items = np.stack([np.full_like(first, number), first, end, np.zeros_like(first)], axis=1)
     if unit.side:
         return items.astype(np.int32), np.full(len(items), unit.cost.sum() / len(items))
@@ -96,7 +46,7 @@ def unit_items(unit: Unit, number: int, own: int) -> tuple[Items, NDArray[np.flo
 def _work_of_rows(
     unit: Unit, first: NDArray[np.int64], end: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Return the work of items whose threads go through the entries of rows."""
+    """Return the work of items that read much that is the same: beginning one takes time, too."""
     each = unit.cost / unit.grain
     largest = np.maximum(each[first // unit.grain], each[(end - 1) // unit.grain])
-    return (largest + BEGIN * ENTRY) * -(-(end - first) // WARP) * WARP
+    return (largest + BEGIN * ENTRY) * WARP

@@ -19,10 +19,16 @@ from numpy.typing import NDArray
 from ...codegen.generate import Task
 from ...codegen.simt.shape import ROOMY, Shape
 from ...native.buffers import LANES
-from .items import WARP, Items, rows_by_thread, tiles, unit_items
+from .items import WARP, Items, tiles, unit_items
 
 LARGE_THREADS = 512
 """Of a block where memory is what takes time."""
+
+MANY_THREADS = 1024
+"""The same where sums by place wait for memory, one load after the other."""
+
+FEW_WORDS = 8
+"""Registers for the numbers of a component, if such a block has so many threads."""
 
 KEPT_WORDS = 16
 """Registers for the numbers of all components of a thread, where it has many in turn."""
@@ -243,7 +249,14 @@ def choose(
     large = tuple(
         1 if u.spread else side[u.stage] if u.side else _many(u, 2 * many, word) for u in units
     )
-    return LaunchPlan("grid", processors, Shape(LARGE_THREADS, 1, False), large)
+    threads = MANY_THREADS if all(_waits(unit, word) for unit in units) else LARGE_THREADS
+    return LaunchPlan("grid", processors, Shape(threads, 1, False), large)
+
+
+def _waits(unit: Task, word: int) -> bool:
+    """Whether the threads of a unit mostly wait for memory, and need few registers."""
+    words = unit.kernel.kept * word // 4
+    return unit.near and unit.side is None and not unit.spread and words <= FEW_WORDS
 
 
 def _side_by_side(units: Sequence[Task], stage: int, warps: int) -> int:
@@ -259,7 +272,7 @@ def _many(unit: Task, warps: int, word: int) -> int:
     So many that there are more items than ``warps``, and that registers suffice.
     """
     if unit.near:
-        return rows_by_thread(unit, warps // 2)
+        return 1
     words = max(unit.kernel.kept, 1) * word // 4
     sizes = (s for s in (16, 8, 4, 2) if s * words <= KEPT_WORDS and tiles(unit, s) > warps)
     return next(sizes, 1)
@@ -280,10 +293,10 @@ def _pairs(units: Sequence[Task], blocks: int, most: int, load: SpikeLoad) -> tu
     load : SpikeLoad
     """
     own = [1] * len(units)
-    idle = [8 if u.spread and u.idle and not u.near else 1 for u in units]
+    idle = [8 if u.spread and u.idle else 1 for u in units]
     _pack(units, own, idle, blocks * min(most, ROOMY // WARP - 1), load)
     plain = 4 if load.window else 2
-    pairs = [1 if u.spread or u.near or u.kernel.record else plain for u in units]
+    pairs = [1 if u.spread or u.kernel.record else plain for u in units]
     _pack(units, own, pairs, blocks * most, load)
     return tuple(own)
 

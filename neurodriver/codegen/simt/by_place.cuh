@@ -1,23 +1,20 @@
 
 /* Sums over connections that are not stored: see plan/sums/by_place.py. */
 
-/* Entries of a component's row, its index along the last axis, and the index at which the item of
- * its warp ends. */
+/* Entries of a component's row, and its index along the last axis. */
 struct nd_row_of {
-    int begin, end, index, stop;
+    int begin, end, index;
 };
 
 ND_FN nd_row_of nd_find_row(const nd_fixed<int> &slice, const nd_fixed<int> &segment,
-                            const nd_fixed<int> &begin, int segments, int component, int end_of_item)
+                            const nd_fixed<int> &begin, int segments, int component)
 {
     for (int i = slice[component / ND_LANES]; i < segments; ++i) {
         const int4 s = __ldg((const int4 *)segment.at + i);   /* first, end, its index, row */
         if (component < s.x) break;
-        const int index = component - s.x + s.z;
-        if (component < s.y)
-            return {begin[s.w], begin[s.w + 1], index, index + end_of_item - component};
+        if (component < s.y) return {begin[s.w], begin[s.w + 1], component - s.x + s.z};
     }
-    return {0, 0, 0, 0};
+    return {0, 0, 0};
 }
 
 ND_FN int4 nd_entry_at(const nd_fixed<int> &entry, int i)
@@ -25,12 +22,8 @@ ND_FN int4 nd_entry_at(const nd_fixed<int> &entry, int i)
     return __ldg((const int4 *)entry.at + i);
 }
 
-/* How many sources of an entry without a kind are there for components with indices below `stop`. */
-ND_FN unsigned nd_length(const int4 &e, int stop)
-{
-    const int end = e.z < stop ? e.z : stop;
-    return (unsigned)(end > e.y ? end - e.y : 0);
-}
+/* Whether an index lies between the ends of an entry. */
+ND_FN bool nd_within(const int4 &e, int index) { return index >= e.y && index < e.z; }
 
 /* Passes to `take` all elements that the component with index `j` reads of an entry: in order. */
 template <class Take>

@@ -7,8 +7,6 @@ first one, and for what it needs of the next connections before that.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -22,7 +20,6 @@ from .. import reductions
 from ..component import ComponentText
 from ..cpu.sums import SumText
 from .slice_sums import sliced
-from .thread_events import each
 from .warp_sums import KEPT_ROUNDS, all_records, event_rows, lattice, rows
 
 KEPT_WORDS = NEAR
@@ -65,22 +62,8 @@ def total(one: SumText) -> str:
     return " + ".join(f"nd_x_{part}[nd_i]" for part in parts)
 
 
-def sums_of(reads: Iterable[ThreadSum]) -> list[str]:
-    """Return the lines of several sums, of all components of a thread."""
-    lines = []
-    for across, some in groupby(reads, key=lambda one: one.across):
-        body = [line for one in some for line in one.sum()]
-        lines += body if across else each(body)
-    return lines
-
-
 class ThreadSum:
     """Writes how a thread sums one access of its component ``nd_i``.
-
-    Attributes
-    ----------
-    across : bool
-        Whether ``sum`` is of all components of the thread, not of one.
 
     Parameters
     ----------
@@ -92,8 +75,6 @@ class ThreadSum:
     varied : list of str
         Numbers of the components that differ.
     """
-
-    across = False
 
     def __init__(
         self, component: ComponentText, sums: list[SumText], number: int, varied: list[str]

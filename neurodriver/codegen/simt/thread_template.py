@@ -20,7 +20,6 @@ from ..cpu.update import finish_with
 from ..kernel import Kernel
 from ..template import INCLUDE, Signature, described, ends, given_columns, read, row_of
 from .thread_events import each
-from .thread_sums import sums_of
 from .threads import ThreadText
 
 _GRID = {
@@ -153,7 +152,7 @@ class TemplateText(ThreadText):
         a = self.arguments
         lines = [line for s in self.sums for line in s.head()]
         lines += [f"real nd_x_{s.access.name}[ND_OWN];" for s in self.sums]
-        lines += sums_of(self.reads)
+        lines += each([line for r in self.reads for line in r.sum()])
         inputs = [
             a.pointer(self.component.spec.input_sum(s.access.name), "real") for s in self.sums
         ]

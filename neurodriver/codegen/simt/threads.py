@@ -30,7 +30,7 @@ from .thread_cells import SideBySideText, SplitText
 from .thread_draws import ThreadDraws
 from .thread_events import OWN, ThreadEvents, each, within_a_step
 from .thread_slots import ThreadSlots
-from .thread_sums import ThreadSum, sums_of, total
+from .thread_sums import ThreadSum, total
 
 DIVISION = "/ nd_by() /"
 """See ``division.cuh``."""
@@ -200,7 +200,7 @@ class ThreadText:
         waits = ("lattice", "rows", "sliced")
         parts = [r for r in self.slots if r.other]
         reads = sorted(self.reads, key=lambda r: (r.form in waits) + 2 * (r in parts))
-        lines += sums_of(reads)
+        lines += each([line for r in reads for line in r.sum()])
         late = [line for e in self.events for line in e.record_late()]
         lines += each(late) if late else []
         lines += self._clear() if self.slots else []

@@ -15,9 +15,10 @@ other forms.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ...circuit.circuit import Circuit
 from ...circuit.drawn import Drawn
@@ -43,8 +44,14 @@ MANY = 1 << 23
 ROOM = 2 * LANES
 """Rows behind the last one of a table, which may be read with it."""
 
+TOGETHER = 4
+"""Entries that a GPU loads together: there the rows are filled up to multiples."""
+
 ENTRY = 0.25
 """Work of a component for each entry of its row, in units of one stored connection."""
+
+EMPTY = (0, 0, 0, -1)
+"""An entry without any source."""
 
 REDUCTIONS = ("sum", "max", "min", "mean", "product", "any", "argmax")
 """What the plan makes of values."""
@@ -162,6 +169,16 @@ def _fits(layout: Layout, one: Drawn, start: int, stop: int) -> bool:
     if layout.circuit.groups[group].is_port or group in layout.positions:
         return False
     return start <= one.ends.target.start < stop
+
+
+def _filled(
+    values: NDArray[Any], place: Integers, size: np.integer, empty: ArrayLike
+) -> NDArray[Any]:
+    """Return an array with values at some places, and elsewhere what says that there is none."""
+    out = np.empty((int(size), *values.shape[1:]), values.dtype)
+    out[:] = empty
+    out[place] = values
+    return out
 
 
 @dataclass
@@ -297,19 +314,24 @@ class _Tables:
         sizes = [sum(map(len, one.entries)) for one in targets]
         at = entries[:, 0] + np.repeat(row0[:-1], sizes)
         order = np.argsort(at, kind="stable")  # within a row: projection by projection
-        ends = np.cumsum(np.bincount(at, minlength=row0[-1]))
+        number = np.bincount(at, minlength=row0[-1])
+        fill = TOGETHER if self.layout.target.threads else 1
+        size = -(-number // fill) * fill
+        begin = np.concatenate([[0], np.cumsum(size)])
+        rank = np.arange(len(at)) - np.repeat(np.cumsum(number) - number, number)
+        place = begin[at[order]] + rank
         slices = np.arange(0, padded(self.count), LANES)
         arrays: dict[str, NDArray[np.generic]] = {
             "segment": segment.astype(np.int32),
             "slice": np.searchsorted(segment[:, 1], slices, side="right").astype(np.int32),
-            "begin": np.concatenate([[0], ends]).astype(np.int32),
-            "entry": entries[order, 1:5].astype(np.int32),
+            "begin": begin.astype(np.int32),
+            "entry": _filled(entries[order, 1:5].astype(np.int32), place, begin[-1], EMPTY),
         }
         late = entries[order, 5].astype(np.int32)
         back = int(late[0]) if len(late) else 0
         alike = bool((late == back).all())
         if not alike:
-            arrays["late"] = late
+            arrays["late"] = _filled(late, place, begin[-1], back)
         if self._kinds:
             arrays["kind"] = np.concatenate(self._shifts).astype(np.int32)
             room = np.zeros((ROOM, 4), np.int64)
@@ -318,7 +340,7 @@ class _Tables:
             arrays["list"] = np.append(np.concatenate(self._lists), [-1] * ROOM).astype(np.int32)
         if weighted:
             weight = [part for one in targets for part in one.weight]
-            arrays["weight"] = np.concatenate(weight)[order]
+            arrays["weight"] = _filled(np.concatenate(weight)[order], place, begin[-1], 0.0)
         made = Gather("by_place", self._edges, {n: a.reshape(-1) for n, a in arrays.items()})
         made.back = back if alike else None
         made.cost = self._cost(arrays)
