@@ -2,7 +2,8 @@
 
 A message is a copy in a queue from one rank to another; a channel sends all its buffers as one.
 Requests have the functions of persistent requests of MPI. So `Channel` starts and tests both in the
-same way.
+same way. A test that finds nothing sleeps until a message is sent, for a millisecond at most: a
+thread that tests again and again would keep the interpreter from the others.
 """
 
 from __future__ import annotations
@@ -18,7 +19,6 @@ from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from ..mpi import Channel, World
-from ..system import cores, give_way
 
 Queue = deque[NDArray[Any]]
 
@@ -33,11 +33,14 @@ class Team:
     queues : dict of (sender, receiver, kind of message) to deque of arrays
     alarmed : Event
         Set where one of them has failed.
+    sent : Condition
+        Notified of each message.
     """
 
     size: int
     queues: dict[tuple[int, int, int], Queue] = field(default_factory=lambda: defaultdict(deque))
     alarmed: threading.Event = field(default_factory=threading.Event)
+    sent: threading.Condition = field(default_factory=threading.Condition)
 
     def ranks(self) -> list[ThreadRank]:
         """Return the ranks."""
@@ -56,7 +59,6 @@ class ThreadRank(World):
     def __init__(self, team: Team, rank: int) -> None:
         self.team, self.rank, self.size = team, rank, team.size
         self.local_rank, self.local_size = rank, team.size
-        self.crowded = team.size > cores()
 
     def tell(self) -> None:
         self.team.alarmed.set()
@@ -75,21 +77,24 @@ class ThreadRank(World):
             return super().channel(peer, out, into)
         queues = self.team.queues
         here, there = queues[peer, self.rank, int(apart)], queues[self.rank, peer, int(apart)]
-        requests: list[_Taking | _Sending] = [_Taking(here, _side_by_side(into))] if into else []
-        requests += [_Sending(there, _side_by_side(out))] if out else []
+        requests: list[_Taking | _Sending] = (
+            [_Taking(here, _side_by_side(into), self.team.sent)] if into else []
+        )
+        requests += [_Sending(there, _side_by_side(out), self.team.sent)] if out else []
         return Channel(requests=requests, buffers=(out, into), within=_Functions)
 
     def channel_of_lists(
         self, peer: int, write: Callable[[], NDArray[Any]] | None, into: NDArray[Any] | None
     ) -> Channel:
         queues = self.team.queues
-        requests = [] if into is None else [_Taking(queues[peer, self.rank, _LISTS], [into])]
+        sent, here = self.team.sent, queues[peer, self.rank, _LISTS]
+        requests = [] if into is None else [_Taking(here, [into], sent)]
         if write is None:
             return Channel(requests=requests, within=_Functions)
         there, written = queues[self.rank, peer, _LISTS], write
 
         def post() -> _Sending:
-            made = _Sending(there, [written()])
+            made = _Sending(there, [written()], sent)
             made.Start()
             return made
 
@@ -98,6 +103,9 @@ class ThreadRank(World):
 
 _LISTS = 2
 """Kind of messages that are lists, beside those of fixed length (0, and 1: apart)."""
+
+_SLEEP = 1e-3
+"""Seconds of a test that finds nothing."""
 
 
 def _side_by_side(buffers: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
@@ -128,9 +136,13 @@ class _Sending(_Request):
 
     queue: Queue
     buffers: list[NDArray[Any]]
+    sent: threading.Condition
 
     def Start(self) -> None:
-        self.queue.append(np.concatenate(self.buffers))
+        message = np.concatenate(self.buffers)
+        with self.sent:
+            self.queue.append(message)
+            self.sent.notify_all()
 
     def Test(self) -> bool:
         return True
@@ -142,6 +154,7 @@ class _Taking(_Request):
 
     queue: Queue
     buffers: list[NDArray[Any]]
+    sent: threading.Condition
     waits: bool = False
 
     def Start(self) -> None:
@@ -156,6 +169,12 @@ class _Taking(_Request):
             self.waits = False
         return not self.waits
 
+    def sleep(self) -> None:
+        """Sleep until there is a message, but not for long."""
+        with self.sent:
+            if not self.queue:
+                self.sent.wait(_SLEEP)
+
 
 class _Functions:
     """What `Channel` calls of MPI."""
@@ -169,7 +188,8 @@ class _Functions:
     class Request:
         @staticmethod
         def Testall(requests: Sequence[_Taking | _Sending]) -> bool:
-            done = all(one.Test() for one in requests)  # in order, as messages come
-            if not done:  # who sends it needs the interpreter
-                give_way()
-            return done
+            for one in requests:  # in order, as messages come
+                if isinstance(one, _Taking) and not one.Test():
+                    one.sleep()
+                    return one.Test() and _Functions.Request.Testall(requests)
+            return True
