@@ -18,6 +18,7 @@ WITH_FILE = {"03_lamina.py": ROOT.parent / "shared" / "data" / "neurokernel" / "
 
 SMALL = {
     "12_spiking_sheet.py": ["--cells", "80", "--seconds", "0.15"],
+    "13_reber_grammar.py": ["--epochs", "2"],
     "brette_2007_hh.py": ["--seconds", "0.2"],
     "brunel_2000.py": ["--neurons", "1000", "--seconds", "0.2"],
     "hpc_benchmark.py": ["--neurons", "1125", "--inputs", "100", "--seconds", "0.2"],

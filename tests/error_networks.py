@@ -75,3 +75,27 @@ def several_kinds() -> Network:
     net.set("path", lrate=0.06)
     net.set(".back", rel=0.3)
     return net
+
+
+GAIN, MAINT, DRIVE, FULL = 6.0, 0.02, 0.3, 1.5
+"""Strength of context, of maintenance, and of the driver of the network below."""
+
+
+def predictor() -> Network:
+    """Return a network of four units a layer that predicts its own input."""
+    net = Network(seed=3)
+    inp = net.layer("Input", "input", 4)
+    hidden = net.layer("Hidden", "super", 4)
+    ct = net.layer("CT", "ct", 4, gi=1.0, ctxt_gain=GAIN, maint=MAINT)
+    pulvinar = net.layer(
+        "Pulvinar", "pulvinar", 4, driver=inp, drive=DRIVE, full_drive=FULL, gi=0.8
+    )
+    net.connect(inp, hidden, nd.OneToOne())
+    net.connect(hidden, ct, kind="context")
+    net.connect(ct, ct, kind="context", rel=0.5, delay=4)
+    net.connect(ct, ct, kind="maintenance", abs=0.5)
+    net.connect_both(ct, pulvinar)
+    net.connect(pulvinar, hidden, kind="back")
+    net.set("layer", nominal=0.25)
+    net.set(".context", tau_trace=2)
+    return net

@@ -29,7 +29,7 @@ PROGRAMS: dict[str, tuple[str, ...]] = {
     **{
         name if (EXAMPLES / name).exists() else f"papers/{name}": tuple(given)
         for name, given in SMALL.items()
-        if name != "morrison_2007.py"
+        if name not in ("13_reber_grammar.py", "morrison_2007.py")
     },
     "optic_lobe/experiment.toml": CIRCUIT,
     "optic_lobe_extent3.gexf.gz": (*CIRCUIT, "--dt", "5e-3", "--duration", "1.0"),
@@ -41,9 +41,10 @@ BATCHES = {"10_connectome.py"}
 
 ELSEWHERE = {
     "one_neuron.gexf", "02_moving_edge.py", "03_lamina.py", "08_step_by_step.py",
-    "11_random_associator.py", "papers/morrison_2007.py", "papers/serre_2007.py",
+    "11_random_associator.py", "13_reber_grammar.py", "papers/morrison_2007.py",
+    "papers/serre_2007.py",
 }  # fmt: skip
 """What the first example runs; what writes an input and reads a recording, and runs nothing; what
-needs a file that the project does not ship; what shares memory with NumPy; three that record
+needs a file that the project does not ship; what shares memory with NumPy; four that record
 nothing.
 """

@@ -29,7 +29,7 @@ class Averages:
     own : mapping of str to float
         Parameters of the layer.
     layer : NetworkLayer
-        Target averages change in super layers only.
+        Target averages change in hidden layers only.
     changes : (2 units + 1,) int64
         Sums over items, in multiples of `whole.UNIT`: of the changes of the target averages, of the
         changes of the average activities, and of the layer's mean activity. The caller sums them
@@ -60,7 +60,7 @@ class Averages:
     @property
     def hidden(self) -> bool:
         """Whether target averages change."""
-        return self._layer.kind == "super"
+        return self._layer.hidden
 
     def note(self, states: Mapping[str, Reals]) -> None:
         """Add the changes that follow from the states of one item at the end of a trial."""

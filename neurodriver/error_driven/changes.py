@@ -50,12 +50,12 @@ def phase_weights(bins: int, plus: int) -> tuple[Reals, Reals]:
     return 0.4 * p, 0.4 * d
 
 
-def rate_factors(states: States, on: bool) -> Reals:
+def rate_factors(states: States, on: bool, least: float) -> Reals:
     """Return the learning rate factor of each receiver, (receivers,).
 
     It is small if CaD is near 0 or near the greatest CaD of the layer, or if CaP and CaD are alike.
 
-    ``sig = max(4 y (1 - y), 0.05)`` with y = CaD over the greatest CaD of the layer, times
+    ``sig = max(4 y (1 - y), least)`` with y = CaD over the greatest CaD of the layer, times
     ``|CaP - CaD| / max(CaP, CaD)``.
     """
     cap, cad = states["CaP"], states["CaD"]
@@ -67,7 +67,7 @@ def rate_factors(states: States, on: bool) -> Reals:
     apart = np.abs(cap - cad)
     small = (settled <= 0.1) | (apart < 0.02)
     dif = np.where(small, 0.001, apart / np.where(settled > 0, settled, 1))
-    out: Reals = np.maximum(4 * y * (1 - y), 0.05) * dif
+    out: Reals = np.maximum(4 * y * (1 - y), least) * dif
     return out
 
 
@@ -81,7 +81,9 @@ class Learning:
     own : mapping of str to float
         Parameters of the path.
     by_target : bool
-        Whether the receiving layer has targets.
+        Whether the receiving layer has targets, or is driven in the plus phase.
+    context : bool
+        Whether the path sends context.
     bins : (int, int)
         Number of bins of a trial, and of the plus phase.
     items : int
@@ -97,12 +99,13 @@ class Learning:
         weights: Weights,
         own: Mapping[str, float | bool],
         by_target: bool,
+        context: bool,
         bins: tuple[int, int],
         items: int,
         changes: Counts,
     ) -> None:
         self.pairs, self.weights, self.own, self.by_target = pairs, weights, own, by_target
-        self.bins, self.changes = bins[0], changes
+        self.context, self.bins, self.changes = context, bins[0], changes
         self.slow = np.zeros(len(pairs))
         """DSWt: sum of the changes since the structural weights were changed last, (synapses,)."""
         self.traces = np.zeros((items, len(pairs) if own["tau_trace"] != 1 else 0))
@@ -122,7 +125,7 @@ class Learning:
             Learning rate factors, see `rate_factors`.
         """
         active = receiver["CaD"] > LEAST_CAD
-        if self.by_target or self.own["hebb"]:
+        if self.by_target or self.context or self.own["hebb"]:
             active = np.ones(len(active), bool)
         some = self.pairs.of(active)
         if not len(some.which):
@@ -130,6 +133,10 @@ class Learning:
         linear, lrate = some.of(self.weights.linear), float(self.own["lrate"])
         if self.own["hebb"]:
             change = lrate * self._hebb(some, sender["LearnCaP"], receiver["LearnCaP"], linear)
+        elif self.context:
+            trace = self._traced(some, item, sender["BurstPrv"][some.pre])
+            learned = (receiver["LearnCaP"] - receiver["LearnCaD"])[some.post]
+            change = self._bounded(lrate * (trace * learned), linear)
         else:
             sent, received = (states["bins"].T[-self.bins :] for states in (sender, receiver))
             if self.by_target:
@@ -137,7 +144,7 @@ class Learning:
                 error = rate[some.post] * products
             else:
                 error = self._cortex(some, item, sent, received, receiver, rate)
-            change = lrate * error * np.where(error > 0, 1 - linear, linear)
+            change = self._bounded(lrate * error, linear)
         some.add(self.changes, whole(change))
 
     def _cortex(
@@ -152,13 +159,25 @@ class Learning:
         first = max((self.bins * BIN - 1 - WINDOW * BIN) // BIN, 0)
         window = slice(first, first + WINDOW)
         product = some.products(PRODUCT * sent[window], received[window])
-        trace, tau = product, float(self.own["tau_trace"])
-        if tau != 1:
-            trace = some.of(self.traces[item])
-            trace += (product - trace) / tau
-            some.put(self.traces[item], trace)
+        trace = self._traced(some, item, product)
         delta = ((receiver["LearnCaP"] - receiver["LearnCaD"]) * rate)[some.post]
         out: Reals = np.where(product > float(self.own["synapse_threshold"]), trace * delta, 0.0)
+        return out
+
+    def _traced(self, some: SomeSynapses, item: int, product: Reals) -> Reals:
+        """Return the average of products over trials, and store it; with tau 1 the product."""
+        tau = float(self.own["tau_trace"])
+        if tau == 1:
+            return product
+        trace = some.of(self.traces[item])
+        trace += (product - trace) / tau
+        some.put(self.traces[item], trace)
+        return trace
+
+    @staticmethod
+    def _bounded(change: Reals, linear: Reals) -> Reals:
+        """Return changes that become smaller, the nearer the linear weights are to a bound."""
+        out: Reals = change * np.where(change > 0, 1 - linear, linear)
         return out
 
     @staticmethod

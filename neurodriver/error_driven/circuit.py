@@ -12,6 +12,7 @@ from neurodriver.circuit import Circuit, Connections, Population
 from neurodriver.errors import CircuitError, quoted
 from neurodriver.model.kinds import SPIKES
 
+from .deep import AxonBurstNeuron, AxonContextArrivals, AxonContextNeuron, AxonPulvinarNeuron
 from .network import Network, NetworkLayer, NetworkPath
 from .neuron import AnyArrivals, AnyAxonNeuron, AxonArrivals, AxonNeuron
 from .neuron_pools import AxonPoolArrivals, AxonPoolNeuron
@@ -26,7 +27,8 @@ def circuit_of(network: Network, weights: Mapping[str, Weights] | None = None) -
     """Return the circuit of a network.
 
     A layer ``Hidden`` becomes two populations. ``Hidden`` has the neurons. ``Hidden_arrivals`` sums
-    the arriving spikes, and is computed before ``Hidden`` in each step.
+    the arriving spikes, and is computed before ``Hidden`` in each step. Paths of the kind
+    ``context`` send no spikes, and are no part of the circuit; see `ContextPath`.
 
     Parameters
     ----------
@@ -34,38 +36,62 @@ def circuit_of(network: Network, weights: Mapping[str, Weights] | None = None) -
     weights : mapping of str to Weights, optional
         Name of a path -> its weights; the initial weights by default.
     """
-    arrivals, neurons = [], []
+    arrivals: list[Population] = []
+    neurons: dict[str, Population] = {}
     for layer in network.layers.values():
-        first, second = _populations(network, layer)
+        first, neurons[layer.name] = _populations(network, layer, neurons)
         arrivals.append(first)
-        neurons.append(second)
     known = first_weights(network) if weights is None else weights
     links = [
-        _connections(network, path, known[path.name].weight) for path in network.paths.values()
+        _connections(network, path, known[path.name].weight)
+        for path in network.paths.values()
+        if path.kind != "context"
     ]
     return Circuit(
-        [*arrivals, *neurons],
+        [*arrivals, *neurons.values()],
         links,
-        order=[[one.name for one in some] for some in (arrivals, neurons)],
+        order=[[one.name for one in some] for some in (arrivals, neurons.values())],
         shared={"minus": network.minus, "plus": network.plus},
         seed=network.seed,
     )
 
 
-def _populations(network: Network, layer: NetworkLayer) -> tuple[Population, Population]:
-    """Return the population that sums the arriving spikes of a layer, and that of its neurons."""
+def _populations(
+    network: Network, layer: NetworkLayer, before: Mapping[str, Population]
+) -> tuple[Population, Population]:
+    """Return the population that sums the arriving spikes of a layer, and that of its neurons.
+
+    ``before`` are the neurons of the layers before, among them the driver.
+    """
     own, axes = network.parameters(layer), {"unit": layer.count}
-    models: tuple[type[AnyArrivals], type[AnyAxonNeuron]] = AxonArrivals, AxonNeuron
+    models = _models(network, layer, bool(own["pool_inhibits"]))
     if own["pool_inhibits"]:
-        if len(layer.shape) != 4:
-            say = f"a shape (py, px, y, x) is needed (got {layer.shape})"
-            raise CircuitError(f"layer {quoted(layer.name)}, pool_inhibits: {say}")
-        models = AxonPoolArrivals, AxonPoolNeuron
         axes = {"pool": layer.pools, "unit": layer.count // layer.pools}
     name, ignored = f"{layer.name}_arrivals", _ignored(network, layer)
     first = Population(models[0], name=name, axes=axes, ignored=ignored)
-    numbers: dict[str, Any] = {n: v for n, v in own.items() if n in models[1].params}
-    return first, Population(models[1], name=layer.name, axes=axes, arrivals=first, **numbers)
+    more: dict[str, Any] = {n: v for n, v in own.items() if n in models[1].params}
+    if layer.driver is not None:
+        more["driver"] = before[layer.driver.name]
+    return first, Population(models[1], name=layer.name, axes=axes, arrivals=first, **more)
+
+
+def _models(
+    network: Network, layer: NetworkLayer, pools: bool
+) -> tuple[type[AnyArrivals], type[AnyAxonNeuron]]:
+    """Return the models of a layer: of its arriving spikes, and of its neurons."""
+    where, deep = f"layer {quoted(layer.name)}, pool_inhibits", layer.kind in ("ct", "pulvinar")
+    if pools and len(layer.shape) != 4:
+        raise CircuitError(f"{where}: a shape (py, px, y, x) is needed (got {layer.shape})")
+    if pools and (deep or network.bursts(layer)):
+        say = "ct and pulvinar layers, and layers that send context or drive others, have one pool"
+        raise CircuitError(f"{where}: {say}; leave it out")
+    if pools:
+        return AxonPoolArrivals, AxonPoolNeuron
+    if layer.kind == "ct":
+        return AxonContextArrivals, AxonContextNeuron
+    if layer.kind == "pulvinar":
+        return AxonArrivals, AxonPulvinarNeuron
+    return AxonArrivals, AxonBurstNeuron if network.bursts(layer) else AxonNeuron
 
 
 def first_units(network: Network) -> dict[str, int]:
@@ -80,7 +106,7 @@ def _connections(network: Network, path: NetworkPath, weight: NDArray[np.float64
     cycles = int(network.parameters(path)["delay"]) + 1
     return Connections(
         SPIKES,
-        "inh" if path.kind == "inhib" else "exc",
+        path.conductance,
         (behind + first[path.sender.name] + pairs.pre[order]).astype(np.int32),
         (first[path.receiver.name] + pairs.post[order]).astype(np.int32),
         delay=np.asarray(cycles * CYCLE),

@@ -76,6 +76,7 @@ class Learner:
                 weights[path.name],
                 network.parameters(path),
                 path.receiver.learns_by_target,
+                path.kind == "context",
                 (network.cycles // BIN, network.plus // BIN),
                 items,
                 next(parts),
@@ -129,7 +130,8 @@ class Learner:
         for name, averages in self.averages.items():
             averages.note(states[name])
         rates = {
-            name: rate_factors(states[name], bool(self.own[name]["rate_factor"])) for name in states
+            name: rate_factors(states[name], bool(own["rate_factor"]), float(own["rate_least"]))
+            for name, own in self.own.items()
         }
         for name, learning in self.paths.items():
             path = self.network.paths[name]

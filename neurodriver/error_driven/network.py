@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from .neuron_text import BIN, BINS
 from .pairs import SynapsePairs
 from .patterns import PathPattern
 from .scaling import activity_scale
-from .settings import LAYER_KINDS, PATH_KINDS, Rules, check_names, value_of
+from .settings import LAYER_KINDS, PATH_KINDS, Rules, check_names, path_name, value_of
 
 
 @dataclass(eq=False)
@@ -32,6 +32,8 @@ class NetworkLayer:
         Parameters that were given with the layer.
     number : int
         Number of the layer, in the order in which layers were added.
+    driver : NetworkLayer or None
+        Of a pulvinar layer: the layer that it predicts.
     """
 
     name: str
@@ -39,6 +41,7 @@ class NetworkLayer:
     shape: tuple[int, ...]
     own: dict[str, float | bool]
     number: int
+    driver: NetworkLayer | None = None
 
     @property
     def count(self) -> int:
@@ -53,7 +56,12 @@ class NetworkLayer:
     @property
     def learns_by_target(self) -> bool:
         """Whether paths into the layer learn by the difference of the phases alone."""
-        return self.kind in ("target", "compare")
+        return self.kind in ("target", "compare", "pulvinar")
+
+    @property
+    def hidden(self) -> bool:
+        """Whether it has neither input nor target, and its units have target averages."""
+        return self.kind in ("super", "ct")
 
 
 @dataclass(eq=False)
@@ -63,7 +71,7 @@ class NetworkPath:
     Attributes
     ----------
     sender, receiver : NetworkLayer
-    kind : {"forward", "back", "lateral", "inhib"}
+    kind : {"forward", "back", "lateral", "inhib", "context", "maintenance"}
     name : str
     pairs : SynapsePairs
         Sender and receiver of each synapse.
@@ -80,7 +88,11 @@ class NetworkPath:
     pairs: SynapsePairs
     own: dict[str, float | bool]
     number: int
-    back: NetworkPath | None = field(default=None, repr=False)
+
+    @property
+    def conductance(self) -> str:
+        """The conductance that the path increases: ``exc``, ``inh`` or ``maint``."""
+        return {"inhib": "inh", "maintenance": "maint"}.get(self.kind, "exc")
 
 
 class Network:
@@ -128,19 +140,29 @@ class Network:
         """Cycles of a trial."""
         return self.minus + self.plus
 
-    def layer(self, name: str, kind: str, shape: int | Iterable[int], **own: Any) -> NetworkLayer:
+    def layer(
+        self,
+        name: str,
+        kind: str,
+        shape: int | Iterable[int],
+        driver: NetworkLayer | str | None = None,
+        **own: Any,
+    ) -> NetworkLayer:
         """Add a layer.
 
         Parameters
         ----------
         name : str
-        kind : {"input", "super", "target", "compare"}
+        kind : {"input", "super", "target", "compare", "ct", "pulvinar"}
             An input layer is clamped to its input in both phases. A super layer is hidden. A
             target layer is clamped to the target in the plus phase. A compare layer is never
-            clamped; its target is used for statistics only.
+            clamped; its target is used for statistics only. A ct layer is hidden, and gets context
+            from the trial before. A pulvinar layer predicts the activity of its driver.
         shape : int or sequence of int
             Number of units along each axis. The shape (py, px, y, x) means py times px sub-pools of
             y times x units. With ``pool_inhibits=True`` each sub-pool has its own inhibition.
+        driver : NetworkLayer or str, optional
+            Of a pulvinar layer: the layer that it predicts, with as many units.
         **own
             Parameters of this layer, which `set` does not change.
 
@@ -164,7 +186,9 @@ class Network:
         if not sizes or not all(isinstance(n, int | np.integer) and n > 0 for n in sizes):
             raise CircuitError(f"layer {quoted(name)}: a shape has whole numbers (got {shape!r})")
         given = self._checked("layer", own, f"layer {quoted(name)}")
-        made = NetworkLayer(name, kind, tuple(map(int, sizes)), given, len(self.layers))
+        shaped = tuple(map(int, sizes))
+        drives = self._driver(name, kind, int(np.prod(shaped)), driver)
+        made = NetworkLayer(name, kind, shaped, given, len(self.layers), drives)
         self.layers[name] = made
         return made
 
@@ -183,8 +207,9 @@ class Network:
         sender, receiver : NetworkLayer or str
         pattern : AllToAll, OneToOne, PathPattern or (senders, receivers) bool, optional
             Which units are connected; by default all senders with all receivers.
-        kind : {"forward", "back", "lateral", "inhib"}
-            ``"inhib"`` inhibits, the others excite.
+        kind : {"forward", "back", "lateral", "inhib", "context", "maintenance"}
+            ``"inhib"`` inhibits, the others excite. ``"context"`` sends once in a trial, to a ct
+            layer. ``"maintenance"`` excites a ct layer slowly.
         **own
             Parameters of this path, which `set` does not change.
 
@@ -194,12 +219,14 @@ class Network:
             For layers, patterns, kinds and parameters that do not fit.
         """
         low, high = self._layer(sender), self._layer(receiver)
-        name = f"{low.name}To{high.name}" if kind != "inhib" else f"{low.name}To{high.name}Inhib"
+        name = path_name(low.name, high.name, kind)
         where = f"path {quoted(name)}"
         if kind not in PATH_KINDS:
             among = ", ".join(PATH_KINDS)
             hint = near(str(kind), PATH_KINDS)
             raise CircuitError(f"{where}: no kind {kind!r:.60}{hint}; there are {among}")
+        if kind in ("context", "maintenance") and high.kind != "ct":
+            raise CircuitError(f"{where}: it needs a layer of kind 'ct' (got {quoted(high.kind)})")
         if name in self.paths:
             raise CircuitError(f"{where}: there is one between these layers already")
         connected = _connected(pattern, low, high, where)
@@ -257,17 +284,38 @@ class Network:
     def scale(self, path: NetworkPath) -> float:
         """Return the factor by which all weights of a path are multiplied.
 
-        It is ``abs`` times the share of ``rel`` among the paths into the receiver that also excite
-        (or inhibit), divided by the expected number of active inputs; see `scaling`.
+        It is ``abs`` times the share of ``rel`` among the paths into the receiver that increase
+        the same conductance, divided by the expected number of active inputs; see `scaling`.
         """
         own = self.parameters(path)
-        inhibits = path.kind == "inhib"
-        beside = [p for p in self.into(path.receiver) if (p.kind == "inhib") == inhibits]
+        beside = [p for p in self.into(path.receiver) if p.conductance == path.conductance]
         total = sum(float(self.parameters(p)["rel"]) for p in beside)
         share = float(own["rel"]) / total if total > 0 else 0.0
         active = float(self.parameters(path.sender)["nominal"])
         pairs = path.pairs
         return float(own["abs"]) * share * activity_scale(active, pairs.senders, pairs.inputs)
+
+    def bursts(self, layer: NetworkLayer) -> bool:
+        """Whether other layers read the bursts of a layer."""
+        sends = (path.sender is layer for path in self.paths.values() if path.kind == "context")
+        return any(sends) or any(other.driver is layer for other in self.layers.values())
+
+    def _driver(
+        self, name: str, kind: str, count: int, driver: NetworkLayer | str | None
+    ) -> NetworkLayer | None:
+        """Return the driver of a layer, if it needs one."""
+        where = f"layer {quoted(name)}, driver"
+        if (kind == "pulvinar") != (driver is not None):
+            got = "none" if driver is None else "one"
+            say = "a pulvinar layer needs one, and other layers have none"
+            raise CircuitError(f"{where}: {say} (got {got} for kind {quoted(kind)})")
+        if driver is None:
+            return None
+        found = self._layer(driver)
+        if found.count != count:
+            say = f"as many units are needed as the layer has, {count}"
+            raise CircuitError(f"{where}: {say} (got {quoted(found.name)} with {found.count})")
+        return found
 
     def _layer(self, given: NetworkLayer | str) -> NetworkLayer:
         name = given.name if isinstance(given, NetworkLayer) else given

@@ -7,11 +7,13 @@ unit, and the mean over the layer for inhibition.
 
 from __future__ import annotations
 
-from neurodriver.model.component import NDComponent, State, Weighted
+from typing import ClassVar
+
+from neurodriver.model.component import Access, NDComponent, State, Weighted
 from neurodriver.model.fields import Field, Source
 from neurodriver.model.pools import Reduce
 
-from .neuron_text import BINS, CONSTANTS, FUNCTIONS, NUMBERS, PARAMETERS, UPDATE, VGCC
+from .neuron_text import BINS, CONSTANTS, FUNCTIONS, NUMBERS, PARAMETERS, PARTS, UPDATE, VGCC
 
 SOURCE = (
     "Axon 2, O'Reilly et al., https://github.com/emer/axon (no DOI); O'Reilly, Hazy & Herd 2016, "
@@ -30,6 +32,13 @@ TRIAL = {
 """Fields of a circuit that say when trials and phases begin. A cycle is a step of 1 ms."""
 
 
+ARRIVING = {"raw_e": "1", "raw_i": "1"}
+"""What sums of arriving spikes are, with units."""
+
+UPDATES = {"spike_state": "1", "Spike": "1", "GeExt": "1", "Vm": "mV", "Act": "1"}
+"""What units show to others, with units."""
+
+
 class AnyArrivals(NDComponent):
     """Sums of the weights of the spikes that arrive at the units of a layer in a step.
 
@@ -39,11 +48,11 @@ class AnyArrivals(NDComponent):
 
     abstract = True
     reference = SOURCE
-    accesses = (
+    accesses: ClassVar[tuple[Access, ...]] = (
         Weighted("spike_state", receptor="exc"),
         Weighted("spike_state", receptor="inh"),
     )
-    updates = {"raw_e": "1", "raw_i": "1"}
+    updates = ARRIVING
     pools = {"mean_e": Reduce("mean", "raw_e", doc="excitation of the layer")}
     shared = TRIAL
     fields = {"ignored": Field("1", whole=True, default=0, doc="cycles without arrivals")}
@@ -84,7 +93,7 @@ class AnyAxonNeuron(NDComponent):
     abstract = True
     reference = SOURCE
     fixed_dt = 1e-3
-    updates = {"spike_state": "1", "Spike": "1", "GeExt": "1", "Vm": "mV", "Act": "1"}
+    updates = UPDATES
     pools = {
         "firing": Reduce("mean", "Spike", doc="share of the units that spiked"),
         "external": Reduce("mean", "GeExt", doc="external input of the layer"),
@@ -96,7 +105,7 @@ class AnyAxonNeuron(NDComponent):
     params = PARAMETERS
     constants = CONSTANTS
     numbers = NUMBERS
-    parts = {"vgcc": VGCC}
+    parts = {"vgcc": VGCC, **PARTS}
     functions = FUNCTIONS
     states = {
         "Ext": State("1", 0.0, doc="external input, or the target"),

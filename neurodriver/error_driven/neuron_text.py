@@ -50,6 +50,7 @@ PARAMETERS = {
     "tau_nmda": _tau(100.0, "NMDA"),
     "mg": Parameter("mM", default=1.4, at_least=0.0, doc="magnesium of NMDA"),
     "learn_nmda": _g(0.006, "NMDA conductance that learning sees"),
+    "tau_learn_nmda": _tau(100.0, "NMDA that learning sees"),
     "learn_mg": Parameter("mM", default=1.4, at_least=0.0, doc="magnesium that learning sees"),
     "vgcc": _g(0.02, "conductance of voltage-gated calcium channels"),
     "vgcc_spike": _g(35.0, "calcium that a spike adds"),
@@ -97,7 +98,8 @@ POOL_PARAMETERS = {
 
 _RATES = {
     "fs": "tau_fs", "ss": "tau_ss", "ssf": "tau_ssf", "e": "tau_e", "i": "tau_i",
-    "nmda": "tau_nmda", "vgcc": "tau_vgcc", "m": "tau_m", "p": "tau_p", "d": "tau_d",
+    "nmda": "tau_nmda", "learn_nmda": "tau_learn_nmda", "vgcc": "tau_vgcc",
+    "m": "tau_m", "p": "tau_p", "d": "tau_d",
     "syn": "tau_syn", "learn_m": "tau_learn_m", "int": "tau_int", "reset": "tau_reset",
     "isi": "tau_isi", "norm": "learn_norm", "slope": "exp_slope",
 }  # fmt: skip
@@ -149,18 +151,21 @@ _BEGIN = """
     const real full = fmax((step - start) % BIN - BIN + 2, 0);
     const real pace = per_int * (1 + (plus_int - 1) * in_plus);
 
-    const real act = 1 - begins * decay_act, glong = 1 - begins * decay_glong;
+    $resets
+    const real stays = 1 - begins * decay_act, act = stays * goes_on;
+    const real glong = (1 - begins * decay_glong) * goes_on;
     const real ahp = 1 - begins * decay_ahp, cleared = 1 - begins * clears;
-    const real heard = 1 - begins * ceil(decay_act), anew = begins + turns;
+    const real heard = (1 - begins * ceil(decay_act)) * goes_on;
+    const real anew = begins + turns + 1 - goes_on;
     const real spiked = heard * Spike, firing = heard * here.firing;
-    const real external = (1 - begins) * here.external;
+    const real external = (1 - begins) * goes_on * here.external;
     CaDPrev = (1 - begins) * CaDPrev + begins * CaD;
     CaPMax *= 1 - begins; CaPMaxCa *= 1 - begins;
     ISIAvg = (1 - anew) * ISIAvg - anew;
     ISI = (1 - turns) * ISI - turns;
     ActInt *= 1 - anew;
     Act *= act; GeInt *= act; GiInt *= act;
-    FSi *= act; SSi *= act; SSf *= act;
+    FSi *= stays; SSi *= stays; SSf *= stays;
     GababM *= glong; GababX *= glong; GnmdaSyn *= glong; VgccM *= glong; VgccH *= glong;
     MahpN *= ahp; SahpCa *= ahp; Gsahp *= ahp; GknaMed *= ahp; GknaSlow *= ahp;
     GeSyn *= cleared;
@@ -179,7 +184,7 @@ _INHIBITION = """
 """
 
 POOLS = """
-    SubFSi *= act; SubSSi *= act; SubSSf *= act;
+    SubFSi *= stays; SubSSi *= stays; SubSSf *= stays;
     const real close = heard * here.pool_firing, entering = (1 - begins) * here.pool_external;
     SubFSi += arrivals.pool_e[here.pool] + pool_fb * close - per_fs * SubFSi;
     const real quick = entering > replacing ? entering : fmax(SubFSi - fs_threshold, 0) + entering;
@@ -191,17 +196,17 @@ POOLS = """
 """Inhibition of a sub-pool, with the equations of ``_INHIBITION``; the stronger one is used."""
 
 _CONDUCTANCES = """
-    const real raw_e = arrivals.raw_e[$unit], raw_i = arrivals.raw_i[$unit];
-    GeSyn += raw_e - per_e * GeSyn;
+    const real arriving = arrivals.raw_e[$unit], raw_i = arrivals.raw_i[$unit];
+    GeSyn += arriving - per_e * GeSyn;
     GiSyn += raw_i - per_i * GiSyn;
+    $driven
     GnmdaSyn += raw_e - per_nmda * GnmdaSyn;
-    GnmdaLrn += raw_e - per_nmda * GnmdaLrn;
-    const real drive = ca_drive(d);
-    NmdaCa = learn_nmda * GnmdaLrn * nmda_open(d, learn_mg_share) * drive;
-    real excitation = GeSyn + nmda * GnmdaSyn * nmda_open(d, mg_share);
+    GnmdaLrn += raw_e - per_learn_nmda * GnmdaLrn;
+    const real entry = ca_drive(d);
+    NmdaCa = learn_nmda * GnmdaLrn * nmda_open(d, learn_mg_share) * entry;
+    real excitation = ampa + nmda * GnmdaSyn * nmda_open(d, mg_share);
     $vgcc
-    GeExt = given * clamp * Ext;
-    Ge = GeExt + (1 - given) * fmax(excitation, 0);
+    $external
     Gi = gi_mult * PoolGi + GiSyn;
 
     const real ga = 0.076 * ak * sigmoid(0.075 * (fmin(d, -37) + 2));
@@ -219,8 +224,17 @@ _CONDUCTANCES = """
     Gk = mahp_q * mahp * MahpN + Gsahp + ga + GknaMed + GknaSlow + gb;
 """
 
+PARTS = {
+    "resets": "const real goes_on = 1;",
+    "driven": "const real raw_e = arriving, ampa = GeSyn;",
+    "external": "GeExt = given * clamp * Ext; Ge = GeExt + (1 - given) * fmax(excitation, 0);",
+    "dendrite": "dendrite_ss",
+    "burst": "",
+}
+"""Parts of the text that deep layers replace."""
+
 VGCC = """
-    excitation += vgcc * drive * VgccM * VgccM * VgccM * VgccH;
+    excitation += vgcc * entry * VgccM * VgccM * VgccM * VgccH;
     const real m1 = d < -60 ? 0 : d > -10 ? 1 : sigmoid(d + 37);
     const real h1 = d < -50 ? 1 : d > -10 ? 0 : sigmoid(-2 * (d + 41));
     VgccM += per_vgcc_m * (m1 - VgccM);
@@ -236,7 +250,7 @@ _POTENTIALS = """
     const real upstroke = clip(40 * exp((0.5 * (soma + v) - exp_at) * per_slope), most);
     const real resting = ISI == refractory - 1 ? e_leak : v + (e_leak - v) * per_reset;
     Vm = vm_clip(quiet ? resting : soma + upstroke * per_c);
-    const real slow = g_unit * (Gi + dendrite_ss * SSGi + Gk), leak = quiet ? g_refractory : g_leak;
+    const real slow = g_unit * (Gi + $dendrite * SSGi + Gk), leak = quiet ? g_refractory : g_leak;
     real dend = vm_clip(d + half_dend * clip(current(d, push, leak, e_leak, slow, e_inh), most));
     dend = vm_clip(dend + half_dend * clip(current(dend, push, leak, e_leak, slow, e_inh), most));
     VmDend = quiet ? dend : vm_clip(dend + exp_dend * upstroke * 2 * half_dend);
@@ -284,6 +298,7 @@ _CALCIUM = f"""
     BinSum += CaSyn;
     {_SHIFTED}
     BinSum *= 1 - full;
+    $burst
 """
 
 _END = """

@@ -7,11 +7,13 @@ from typing import Any
 
 from neurodriver.errors import CircuitError, near, quoted
 
+from .deep_parameters import BURST_PARAMETERS, CONTEXT_PARAMETERS, PULVINAR_PARAMETERS
 from .neuron_text import PARAMETERS, POOL_PARAMETERS
 
 LAYER: dict[str, float | bool] = {
     "nominal": 0.1,  # share of units that is expected to be active
     "rate_factor": True,  # receivers whose activity is saturated or unchanged learn less
+    "rate_least": 0.05,  # least factor for activity that is saturated or small
     "pool_inhibits": False,  # whether sub-pools have inhibition of their own, beside the layer's
     "trg_rate": 0.02,  # change of a unit's target average in a trial, per CaP - CaD
     "trg_sub_mean": 1.0,  # share of the layer's mean change that is subtracted from each change
@@ -20,7 +22,13 @@ LAYER: dict[str, float | bool] = {
 }
 """Parameters of a layer beside those of its neurons."""
 
-OF_UNITS = {**PARAMETERS, **POOL_PARAMETERS}
+OF_UNITS = {
+    **PARAMETERS,
+    **POOL_PARAMETERS,
+    **BURST_PARAMETERS,
+    **CONTEXT_PARAMETERS,
+    **PULVINAR_PARAMETERS,
+}
 """Parameters of the neurons of a layer."""
 
 PATH: dict[str, float | bool] = {
@@ -46,19 +54,33 @@ PATH: dict[str, float | bool] = {
 """Parameters of a path."""
 
 KINDS: dict[str, dict[str, float | bool]] = {
-    "super": {},
+    "super": {"selects": 1.0},
     "input": {"gi": 0.9, "clamp": 1.5, "clamps": 1.0, "dendrite_ss": 0.0, "trg_sub_mean": 0.0},
     "target": {"clamp": 0.8, "clamps": 1.0, "dendrite_ss": 0.0, "trg_sub_mean": 0.0},
     "compare": {"clamp": 0.8, "clamps": 1.0, "dendrite_ss": 0.0, "trg_sub_mean": 0.0},
+    "ct": {"gi": 2.2, "decay_act": 0.0, "decay_glong": 0.0},
+    "pulvinar": {
+        "decay_act": 0.0, "decay_glong": 0.0, "clamps": 1.0, "rate_least": 1.0, "trg_sub_mean": 0.0
+    },
     "forward": {},
     "back": {"rel": 0.1},
     "lateral": {},
     "inhib": {"swt_adapts": False},
-}
+    "context": {},
+    "maintenance": {},
+}  # fmt: skip
 """Kind of layer or path -> parameters whose defaults differ from those above."""
 
-LAYER_KINDS = ("input", "super", "target", "compare")
-PATH_KINDS = ("forward", "back", "lateral", "inhib")
+LAYER_KINDS = ("input", "super", "target", "compare", "ct", "pulvinar")
+PATH_KINDS = ("forward", "back", "lateral", "inhib", "context", "maintenance")
+
+SUFFIXES = {"inhib": "Inhib", "context": "Context", "maintenance": "Maintenance"}
+"""Kind of path -> end of its name. Two layers may be connected by a path of each of these kinds."""
+
+
+def path_name(sender: str, receiver: str, kind: str) -> str:
+    """Return the name of the path between two layers."""
+    return f"{sender}To{receiver}{SUFFIXES.get(kind, '')}"
 
 
 def known(what: str) -> list[str]:

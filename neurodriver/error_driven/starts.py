@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from .contrast import contrast, linear_of
 from .network import Network, NetworkLayer, NetworkPath
 from .pairs import SynapsePairs
+from .settings import SUFFIXES
 
 Reals = NDArray[np.float64]
 
@@ -103,7 +104,7 @@ def _way_back(network: Network, path: NetworkPath) -> NetworkPath | None:
     """Return the path from the receiver back to the sender if it gets the same weights."""
     if not network.parameters(path)["sym"] or path.sender.number > path.receiver.number:
         return None
-    if path.kind == "inhib":
+    if path.kind in SUFFIXES:
         return None
     back = network.paths.get(f"{path.receiver.name}To{path.sender.name}")
     if back is None or back is path or len(back.pairs) != len(path.pairs):

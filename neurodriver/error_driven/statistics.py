@@ -20,17 +20,25 @@ ACTIVE = 0.5
 """A unit whose activity, or target, is above this value counts as active."""
 
 
-def target_statistics(states: Mapping[str, Reals], target: Reals) -> dict[str, float]:
+def target_statistics(
+    states: Mapping[str, Reals], target: Reals, predicts: bool = False
+) -> dict[str, float]:
     """Return the errors of a layer with a target, and the correlation of both phases.
 
-    ``states`` and ``target`` are of one item, (units,) each.
+    ``states`` and ``target`` are of one item, (units,) each. If the layer ``predicts``, several
+    outcomes may be possible, and the target has a 1 for each of them. It is an error if another
+    unit is the most active one.
     """
-    wrong = float(np.mean((states["ActM"] > ACTIVE) != (target > ACTIVE)))
+    active = states["ActM"] > ACTIVE
+    wrong = float(np.mean(active != (target > ACTIVE)))
+    error = wrong > 0
+    if predicts:
+        error = bool(target[np.argmax(states["ActM"])] <= ACTIVE)
     minus = states["ActM"] - states["ActBeforeM"].mean()
     plus = states["ActP"] - states["ActBeforeP"].mean()
     both = float(np.sqrt((minus * minus).sum() * (plus * plus).sum()))
     correlation = float((minus * plus).sum()) / both if both > 0 else 0.0
-    return {"unit_error": wrong, "error": float(wrong > 0), "correlation": correlation}
+    return {"unit_error": wrong, "error": float(error), "correlation": correlation}
 
 
 def joined(layers: Sequence[Mapping[str, float]]) -> dict[str, float]:

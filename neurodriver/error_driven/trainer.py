@@ -13,6 +13,7 @@ from neurodriver.errors import RequestError, near, quoted
 
 from .changes import Learning
 from .network import NetworkPath
+from .settings import path_name
 from .statistics import Log
 from .trials import Trials
 from .weights_file import read_columns, write_columns
@@ -222,7 +223,7 @@ class Trainer(Trials):
             Weight, linear weight, structural weight, sum of the changes since the structural
             weights were changed last, or trace of the product of activities.
         kind : str
-            ``"inhib"`` for an inhibitory path.
+            ``"inhib"``, ``"context"`` or ``"maintenance"`` for a path of this kind.
 
         Returns
         -------
@@ -272,7 +273,7 @@ class Trainer(Trials):
         self.lpu[found.name].set(name, given if given.ndim else float(given))
 
     def _path(self, sender: str, receiver: str, kind: str) -> NetworkPath:
-        name = f"{sender}To{receiver}" + ("Inhib" if kind == "inhib" else "")
+        name = path_name(sender, receiver, kind)
         if name not in self.network.paths:
             raise RequestError(f"no path {quoted(name)}{near(name, self.network.paths)}")
         return self.network.paths[name]

@@ -13,6 +13,7 @@ from neurodriver.errors import RequestError, near, quoted
 from neurodriver.run.lpu import LPU
 
 from .circuit import CYCLE, circuit_of, first_units
+from .context import ContextPath
 from .learner import ItemStates, Learner
 from .network import Network, NetworkLayer
 from .neuron import NEVER
@@ -53,7 +54,13 @@ class Trials:
             network, weights, self.count, communicator, slow_interval, inhibition_interval
         )
         self.averages = self.learner.averages
-        self._carried = {name: self.lpu[name] for name in network.paths}
+        context = [path for path in network.paths.values() if path.kind == "context"]
+        self._context = sorted(
+            (ContextPath(network, path) for path in context), key=lambda one: one.cycle
+        )
+        self._carried = {
+            name: self.lpu[name] for name, path in network.paths.items() if path not in context
+        }
         self._populations = {name: self.lpu[name] for name in network.layers}
         first = first_units(network)
         self._units = {
@@ -63,6 +70,8 @@ class Trials:
         self._clamped = dict.fromkeys(network.layers, NEVER)
         self._shown: dict[str, Reals] = {}
         self._states: list[ItemStates] = []
+        self._start = 0
+        self._arriving: dict[str, Reals] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -110,13 +119,20 @@ class Trials:
             if self._clamped[name] != from_cycle:
                 self._populations[name].set("clamped_from", from_cycle)
                 self._clamped[name] = from_cycle
-        self.lpu.set("start", self.lpu.step)
-        self._states = []
+        self._start = self.lpu.step
+        self.lpu.set("start", self._start)
+        self._states, self._arriving = [], {}
 
     def cycle(self, count: int = 1) -> None:
         """Run ``count`` cycles of the present trial."""
         self._states = []
-        self.lpu.advance(count)
+        begin, end = self.lpu.step, self.lpu.step + count
+        for one in self._context:
+            due = self._start + one.cycle + 1
+            if begin < due <= end:
+                self.lpu.advance(due - self.lpu.step)
+                self._send_context(one)
+        self.lpu.advance(end - self.lpu.step)
 
     def trial(self, shown: Mapping[str, ArrayLike], learn: bool = True) -> dict[str, Any]:
         """Run a whole trial, and change the weights.
@@ -157,7 +173,7 @@ class Trials:
         return [
             joined(
                 [
-                    target_statistics(states[name], values[number])
+                    target_statistics(states[name], values[number], self._predicts(name))
                     for name, values in self._shown.items()
                     if self.network.layers[name].learns_by_target
                 ]
@@ -171,17 +187,33 @@ class Trials:
             read = {name: np.asarray(self.lpu.get(name), np.float64) for name in READ}
             if self.items is None:
                 read = {name: values[None] for name, values in read.items()}
-            self._states = [
+            found: list[dict[str, dict[str, Reals]]] = [
                 {
                     layer: {name: values[number, units] for name, values in read.items()}
                     for layer, units in self._units.items()
                 }
                 for number in range(self.count)
             ]
+            for name in {one.path.sender.name for one in self._context}:
+                before = np.asarray(self._populations[name].get("BurstPrv"), np.float64)
+                for states, values in zip(found, before.reshape(self.count, -1), strict=True):
+                    states[name]["BurstPrv"] = values
+            self._states = [*found]
         return self._states
+
+    def _send_context(self, one: ContextPath) -> None:
+        """Let the bursts of a layer arrive at a deep layer in the last cycle."""
+        path, receiver = one.path, one.path.receiver.name
+        weight = self.learner.paths[path.name].weights.weight
+        bursts = np.asarray(self._populations[path.sender.name].get("Burst"), np.float64)
+        came = one.arriving(bursts.reshape(self.count, -1), weight)
+        self._arriving[receiver] = total = self._arriving.get(receiver, 0.0) + came
+        self._populations[receiver].set("CtxtRaw", total[0] if self.items is None else total)
 
     def _send(self, name: str) -> None:
         """Set the weights of a path in the circuit."""
+        if name not in self._carried:
+            return
         learning = self.learner.paths[name]
         self._carried[name].set("weight", learning.weights.weight[learning.pairs.by_sender])
 
@@ -190,14 +222,18 @@ class Trials:
             raise RequestError(f"no layer {quoted(str(name))}{near(str(name), self._units)}")
         return self.network.layers[name]
 
+    def _predicts(self, name: str) -> bool:
+        return self.network.layers[name].driver is not None
+
     def _clamped_from(self, layer: NetworkLayer) -> int:
         return {"input": 0, "target": self.network.minus}.get(layer.kind, NEVER)
 
     def _values(self, name: str, given: ArrayLike) -> Reals:
         """Return the input or target of a layer as an array (items, units)."""
         layer = self._layer(name)
-        if layer.kind == "super":
-            raise RequestError(f"layer {quoted(name)}: a super layer has neither input nor target")
+        if layer.hidden:
+            say = f"a {layer.kind} layer has neither input nor target"
+            raise RequestError(f"layer {quoted(name)}: {say}")
         values = np.asarray(given, np.float64)
         several = self.items is not None
         fits = values.size == self.count * layer.count

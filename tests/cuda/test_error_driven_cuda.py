@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from error_networks import UNITS, four_units, patterns, several_kinds
+from error_networks import UNITS, four_units, patterns, predictor, several_kinds
 
 from neurodriver.error_driven import Table, Trainer
 
@@ -75,3 +75,18 @@ def test_a_trained_network_changes_its_place(tmp_path: Path) -> None:
         sim.load(tmp_path / "cuda.h5")
         other.load(tmp_path / "cpu.h5")
         agree(left(sim), left(other))
+
+
+def test_deep_layers() -> None:
+    """Context, prediction, and a driver; two items."""
+    found = []
+    for backend in ("cpu", "cuda"):
+        with Trainer(predictor(), 2, backend=backend) as sim:
+            for units in ([0, 1], [2, 3]):
+                sim.trial({"Input": UNITS[units], "Pulvinar": UNITS[units]})
+            names = "Ctxt", "GMaintSyn", "BurstPrv", "VmDend"
+            found.append({name: sim.get("CT", name) for name in names})
+            found[-1] |= {name: sim.get("Pulvinar", name) for name in ("GeExt", "Act")}
+            found[-1]["context"] = sim.path("Hidden", "CT", kind="context")
+    assert found[0]["Ctxt"].max() > 0.01 and found[0]["GeExt"].max() > 0.1
+    agree(*found)

@@ -246,7 +246,16 @@ def test_full_and_sparse_paths_learn_alike() -> None:
         own = {**PATH, "tau_trace": 3.0, "synapse_threshold": 2.0}
         values = linear[pairs.post, pairs.pre]
         changes = np.zeros(len(pairs), np.int64)
-        given = pairs, Weights(values, values.copy(), values), own, False, (20, 5), 2, changes
+        given = (
+            pairs,
+            Weights(values, values.copy(), values),
+            own,
+            False,
+            False,
+            (20, 5),
+            2,
+            changes,
+        )
         learning = Learning(*given)
         for _ in range(2):
             learning.learn(1, *states, np.linspace(0.1, 1, 5))

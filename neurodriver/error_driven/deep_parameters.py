@@ -1,0 +1,88 @@
+"""The parameters of deep layers, and the parts of the text of a unit that they replace.
+
+The defaults are those of Axon 2 (``emer/axon`` at commit 774c01e1).
+"""
+
+from __future__ import annotations
+
+from neurodriver.model.component import Parameter
+
+TRIAL = 200
+"""Cycles of a trial for which ``tau_ctxt`` is given; in other trials it is in proportion."""
+
+
+def _g(default: float, doc: str) -> Parameter:
+    return Parameter("1", default=default, at_least=0.0, doc=doc)
+
+
+BURST_PARAMETERS = {
+    "selects": Parameter(
+        "1", default=0.0, at_least=0.0, at_most=1.0,
+        doc="1 if in the plus phase only CaP above a threshold counts as a burst",
+    ),
+    "burst_share": _g(0.1, "threshold of bursts, from the mean CaP (0) to the greatest (1)"),
+    "burst_least": _g(0.1, "least threshold of bursts"),
+}  # fmt: skip
+
+CONTEXT_PARAMETERS = {
+    "ctxt_gain": _g(1.0, "strength of context"),
+    "tau_ctxt": Parameter(
+        "ms", default=50.0, at_least=0.0,
+        doc=f"decay of context, for trials of {TRIAL} cycles; 0: new context replaces it",
+    ),
+    "maint": _g(0.007, "NMDA conductance of maintenance paths"),
+    "tau_maint": Parameter("ms", default=200.0, above=0.0, doc="NMDA of maintenance paths"),
+    "maint_mg": Parameter("mM", default=1.4, at_least=0.0, doc="magnesium of these channels"),
+}  # fmt: skip
+
+PULVINAR_PARAMETERS = {
+    "drive": _g(0.1, "excitation by a burst of the driver"),
+    "full_drive": Parameter(
+        "1", default=0.6, above=0.0,
+        doc="greatest CaP of the driver from which on nothing else excites the layer",
+    ),
+}  # fmt: skip
+
+CONTEXT_RATES = {
+    "per_maint": "1 / tau_maint",
+    "maint_mg_share": "maint_mg / 3.57",
+    "kept_ctxt": "tau_ctxt > 0 ? 1 : 0",
+    "per_ctxt": f"tau_ctxt > 0 ? {TRIAL} / tau_ctxt : 0",
+}
+
+BURST = """
+    const real least = here.cap_mean + burst_share * (here.cap_max - here.cap_mean);
+    BurstPrv = (1 - begins) * BurstPrv + begins * Burst;
+    Burst = selects * in_plus > 0 && CaP < fmax(least, burst_least) ? 0 : CaP;
+"""
+
+CONTEXT = """
+    GMaintSyn *= glong;
+    GMaintSyn += arrivals.raw_m[$unit] - per_maint * GMaintSyn;
+    Ctxt = (1 - ends * (1 - kept_ctxt)) * Ctxt + ends * CtxtRaw;
+    const real context = ctxt_gain * Ctxt;
+    Ctxt -= per_ctxt / (minus + plus) * Ctxt;
+    const real raw_e = arriving + context, ampa = GeSyn + tau_e * context;
+"""
+
+EXTERNAL_CONTEXT = """
+    excitation += maint * GMaintSyn * nmda_open(d, maint_mg_share);
+    GeExt = tau_e * context;
+    Ge = fmax(excitation, 0);
+"""
+
+RESETS = "const real goes_on = 1 - fmax(1 - fabs(k - turn), 0);"
+"""In the first cycle of the plus phase, activity begins anew."""
+
+DRIVEN = """
+    const real undriven = 1 - in_plus * fmin(driver.cap_max / full_drive, 1);
+    const real burst = in_plus * drive * driver.Burst[$unit];
+    const real raw_e = undriven * arriving + burst, ampa = undriven * GeSyn + tau_e * burst;
+"""
+
+EXTERNAL_PULVINAR = """
+    GeExt = in_plus * ampa;
+    Ge = fmax(excitation, 0);
+"""
+
+UNDRIVEN_DENDRITE = "in_plus * undriven * dendrite_ss"
