@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 for folder in (ROOT / "docs" / "extensions", ROOT):
     sys.path.insert(0, str(folder))
+
+from gallery import settings  # noqa: E402
 
 from neurodriver import __version__  # noqa: E402
 
@@ -20,6 +23,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.mathjax",
     "numpydoc",
+    "sphinx_gallery.gen_gallery",
     "repository",
     "contents",
     "formulas",
@@ -37,6 +41,8 @@ autodoc_default_options = {"members": True, "member-order": "bysource"}
 autodoc_typehints = "none"  # the docstrings say them
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
+
+sphinx_gallery_conf = settings(Path(os.environ["SITE_EXAMPLES"]))
 
 html_theme = "pydata_sphinx_theme"
 html_title = "neurodriver"

@@ -7,6 +7,8 @@ import numpy as np
 
 import neurodriver as nd
 
+# %%
+# Six neurons get currents from 3 to 6 uA/cm^2.
 count, dt = 6, 1e-4
 leaky = {"resting_potential": -70.0, "reset_potential": -70.0, "threshold": -45.0}
 leaky |= {"capacitance": 2.0, "resistance": 10.0, "initV": -70.0}
@@ -18,6 +20,8 @@ recorder = nd.HDF5Recorder("out/movie.h5", [("V", None), ("spike_state", None)],
 with nd.LPU(circuit, dt, inputs, [recorder]) as lpu:
     lpu.run(duration=0.2)
 
+# %%
+# A movie has panels. Each shows a variable of a recording, or a part of one.
 with nd.open("out/movie.h5") as recording:
     print(recording)
     movie = nd.Movie(rows=2, figsize=(7, 4.5), title="LeakyIAF, rising currents")

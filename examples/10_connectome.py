@@ -13,6 +13,8 @@ from pathlib import Path
 import neurodriver as nd
 from neurodriver.circuits.synthetic_connectome import write_tables
 
+# %%
+# The tables: connections, and what is known of each neuron.
 folder = Path(sys.argv[1] if len(sys.argv) > 1 else "out/connectome")
 if len(sys.argv) == 1:
     write_tables(folder)
@@ -20,12 +22,18 @@ names = ("neurons.csv.gz", "classification.csv.gz", "consolidated_cell_types.csv
 neurons = [folder / name for name in names]
 brain = nd.Circuit.from_connectome("flywire", folder / "connections.csv.gz", *neurons)
 print(brain)
+
+# %%
+# Two conditions, with four trials each. A batch runs the trials together.
 sugar = brain.stimulate(brain.select(type="GRN_sugar"), rate=100.0)  # Hz
 conditions = {"sugar": sugar, "IN1 silenced": sugar.silence(brain.select(type="IN1"))}
 runs = {}
 for name, circuit in conditions.items():
     with nd.LPU(circuit, dt=1e-4, batch=4, seed=range(4)) as lpu:  # four trials
         runs[name] = lpu.run(duration=0.5, record=["spike_state"]).recording
+
+# %%
+# The rate of each type under both conditions.
 rates = nd.compare(runs, brain, by="type")
 print(rates)
 rates.plot("out/connectome_rates.png")

@@ -21,6 +21,8 @@ import numpy as np
 
 import neurodriver as nd
 
+# %%
+# Two sheets are connected by rules of place: a weight is a formula of the distance.
 DT, FRAME = 5e-4, 0.01
 DARK, BRIGHT = 20.0, 120.0
 """Pulses into a cell of the retina per second."""
@@ -50,6 +52,8 @@ def network(cells: int) -> nd.Circuit:
     return nd.Circuit([retina, sheet], links, seed=1)
 
 
+# %%
+# The bar is painted anew for each frame, as the rate of the retina.
 def bar(cells: int, time: float) -> np.ndarray:
     """Return where a bar is, a fifth of the retina wide, that crosses it in half a second."""
     x = (np.arange(cells) / cells - 2.0 * time) % 1.0
@@ -85,6 +89,11 @@ def profile(spikes: np.ndarray, skip: int) -> np.ndarray:
     return np.mean(shifted[skip:], axis=0) / FRAME
 
 
+# %%
+LIMITS = {"retina": 200, "sheet": 100}
+"""Rates that are white in the figure, Hz."""
+
+
 def draw(spikes: dict[str, np.ndarray], path: Path) -> None:
     """Draw three frames of both populations, and their rates around the bar."""
     import matplotlib
@@ -93,12 +102,14 @@ def draw(spikes: dict[str, np.ndarray], path: Path) -> None:
     import matplotlib.pyplot as plt
 
     frames, cells = spikes["sheet"].shape[:2]
+    how = {"cmap": "magma", "origin": "lower", "interpolation": "nearest"}
     figure, axes = plt.subplots(2, 4, figsize=(13, 6), layout="constrained")
     for row, (name, counts) in zip(axes, spikes.items(), strict=True):
         for axis, frame in zip(row, (frames // 4, frames // 2, 3 * frames // 4), strict=False):
             rate = counts[max(frame - 2, 0) : frame + 1].mean(axis=0) / FRAME
-            axis.imshow(rate, cmap="magma", origin="lower", interpolation="nearest")
+            image = axis.imshow(rate, vmin=0, vmax=LIMITS[name], **how)
             axis.set(title=f"{name}, {1e3 * frame * FRAME:.0f} ms", xticks=[], yticks=[])
+        figure.colorbar(image, ax=row[:3], label="rate (Hz)", aspect=12)
         row[3].plot(np.arange(cells) - cells // 2, profile(counts, frames // 4))
         row[3].axvspan(-0.1 * cells, 0.1 * cells, color="0.9", zorder=0)
         row[3].set(xlabel="cells from the middle of the bar", ylabel="rate (Hz)")
@@ -107,6 +118,7 @@ def draw(spikes: dict[str, np.ndarray], path: Path) -> None:
     print(path)
 
 
+# %%
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--cells", type=int, default=200, help="cells along each side")

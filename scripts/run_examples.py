@@ -11,8 +11,6 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-WITH_ARGUMENTS = {"02_moving_edge.py"}
-"""Run by scripts/demo."""
 WITH_FILE = {"03_lamina.py": ROOT.parent / "shared" / "data" / "neurokernel" / "lamina.gexf.gz"}
 """Run with a file that the project does not ship, where it is there."""
 
@@ -21,9 +19,11 @@ SMALL = {
     "13_reber_grammar.py": ["--epochs", "2"],
     "brette_2007_hh.py": ["--seconds", "0.2"],
     "brunel_2000.py": ["--neurons", "1000", "--seconds", "0.2"],
+    "brunel_2000_states.py": ["--neurons", "1250", "--g", "3", "--eta", "2", "--seconds", "0.15"],
     "hpc_benchmark.py": ["--neurons", "1125", "--inputs", "100", "--seconds", "0.2"],
     "izhikevich_2007.py": ["--seconds", "10"],
     "morrison_2007.py": ["--seconds", "10"],
+    "naud_2008.py": ["--seconds", "0.1"],
     "potjans_diesmann_2014.py": ["--scale", "0.02", "--seconds", "0.3"],
     "schmidt_2018.py": ["--areas", "A0", "A1", "--sizes", "0.01", "--seconds", "0.2"],
     "shiu_2024.py": ["--neurons", "2000", "--seconds", "0.2"],
@@ -55,7 +55,7 @@ def main() -> int:
         title = str(path.relative_to(ROOT))
         if file is not None and not file.exists():
             print(f"skip          {title}: {file.name} is not part of the project")
-        elif path.name not in WITH_ARGUMENTS:
+        else:
             more = SMALL.get(path.name, []) + ([str(file)] if file else [])
             good &= run(title, [sys.executable, str(path), *more])
     return 0 if good else 1

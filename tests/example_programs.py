@@ -20,6 +20,9 @@ PROGRAMS: dict[str, tuple[str, ...]] = {
     "05_voltage_clamp.py": (),
     "07_equations.py": (),
     "10_connectome.py": (),
+    "17_silencing.py": (),
+    "15_two_lpus.py": (),
+    "16_photoreceptor.py": (),
     "old_style/custom_model.py": OLD,
     "old_style/generic.py": (*OLD, "-s", "500"),
     "old_style/hh_alpha.py": (*OLD, "-s", "2000"),
@@ -36,15 +39,15 @@ PROGRAMS: dict[str, tuple[str, ...]] = {
 }
 """Name -> arguments."""
 
-BATCHES = {"10_connectome.py"}
+BATCHES = {"10_connectome.py", "17_silencing.py"}
 """What runs copies of a circuit."""
 
 ELSEWHERE = {
     "one_neuron.gexf", "02_moving_edge.py", "03_lamina.py", "08_step_by_step.py",
-    "11_random_associator.py", "13_reber_grammar.py", "papers/morrison_2007.py",
-    "papers/serre_2007.py",
+    "11_random_associator.py", "13_reber_grammar.py", "14_sweep.py", "papers/morrison_2007.py",
+    "papers/serre_2007.py", "papers/serre_2007_shapes.py",
 }  # fmt: skip
 """What the first example runs; what writes an input and reads a recording, and runs nothing; what
-needs a file that the project does not ship; what shares memory with NumPy; four that record
-nothing.
+needs a file that the project does not ship; what shares memory with NumPy; a sweep, which records
+in other processes; five that record nothing.
 """

@@ -27,6 +27,8 @@ from neurodriver.results import activity, described
 Network = tuple[nd.Circuit, list[nd.Input], dict[str, range]]
 """Circuit, inputs, and the neurons of each population."""
 
+# %%
+# Potentials are counted from the resting potential, as in the paper.
 DT = 1e-4
 START = 0.1
 """When the state is reached, s."""
@@ -59,6 +61,8 @@ def network(neurons: int = 12_500, g: float = 5.0, eta: float = 2.0, seed: int =
     return circuit, [], populations
 
 
+# %%
+# A projection of each population with all neurons.
 def joined(sources: range, neurons: int, weight: float) -> nd.Projection:
     """Return the connections of a population with all neurons."""
     rule = nd.FixedProbability(PROBABILITY)
@@ -66,6 +70,7 @@ def joined(sources: range, neurons: int, weight: float) -> nd.Projection:
     return nd.Projection("spike_state", "spike_state", *ends, rule, weight=weight, delay=DELAY)
 
 
+# %%
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--neurons", type=int, default=12_500)

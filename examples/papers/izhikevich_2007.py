@@ -47,6 +47,8 @@ from numpy.typing import NDArray
 import neurodriver as nd
 from neurodriver.model.library import shipped
 
+# %%
+# The neurons draw their own noise. The reward is a component, whose spikes release dopamine.
 DT = 1e-3
 EXCITATORY, INHIBITORY, FAN_OUT = 800, 200, 100
 WEIGHT = 1.0
@@ -98,6 +100,8 @@ class Reward(nd.NDComponent):
     """
 
 
+# %%
+# What is kept of a run, and the circuit.
 class Course(NamedTuple):
     """What was seen of the weights.
 
@@ -149,6 +153,8 @@ def network(seed: int = 0, rewarded: bool = True, distinct: bool = False) -> nd.
     return nd.Circuit([exc, inh, reward], links, name="izhikevich 2007", seed=seed)
 
 
+# %%
+# The weights are read every ten seconds.
 def learn(seconds: float, seed: int = 0, rewarded: bool = True, distinct: bool = False) -> Course:
     """Return how the weights change."""
     circuit = network(seed, rewarded, distinct)
@@ -179,6 +185,7 @@ def courses(
     return out
 
 
+# %%
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--seconds", type=float, default=3_600.0)

@@ -30,6 +30,8 @@ from neurodriver.results import activity, described
 Network = tuple[nd.Circuit, list[nd.Input], dict[str, range]]
 """Circuit, inputs, and the neurons of each population."""
 
+# %%
+# The tables of the paper.
 DT = 1e-4
 START = 0.2
 """When the first volleys are over, s."""
@@ -65,6 +67,8 @@ DELAY, DELAY_SPREAD = (1.5e-3, 0.8e-3), 0.5
 """s, from excitatory and inhibitory neurons; standard deviation to mean."""
 
 
+# %%
+# A smaller circuit whose neurons get an input of the same mean and variance.
 @dataclass(frozen=True, slots=True)
 class Scaled:
     """The circuit at a scale: sizes (8,), synapses and weights (8 targets, 8 sources), and so on.
@@ -144,6 +148,7 @@ def synapses(at: Scaled, populations: dict[str, range], target: int, source: int
     )
 
 
+# %%
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--scale", type=float, default=0.1, help="of sizes and in-degrees")

@@ -62,6 +62,8 @@ from numpy.typing import NDArray
 import neurodriver as nd
 from neurodriver.results import activity
 
+# %%
+# One neuron and its inputs. Only the excitatory weights learn.
 DT = 2e-4
 LAST = 200.0
 """Seconds at the end over which rate and irregularity are taken."""
@@ -104,6 +106,8 @@ def network(rate: float = 20.0, seed: int = 0, same_step: str = "apart") -> nd.C
     return nd.Circuit(populations, [learning, inhibition], name="song 2000", seed=seed)
 
 
+# %%
+# Run, and look at the weights at the end.
 Learned = tuple[NDArray[np.float64], float, float]
 
 
@@ -128,6 +132,7 @@ def learn(rate: float, seconds: float, seed: int = 0, same_step: str = "apart") 
     return weights / STRONGEST, found.rate, found.cv
 
 
+# %%
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--rate", type=float, nargs="+", default=[10.0, 20.0, 40.0], help="Hz")

@@ -30,6 +30,8 @@ from numpy.typing import NDArray
 
 import neurodriver as nd
 
+# %%
+# Sources that spike regularly, and two kinds of synapses.
 DT = 1e-3
 INTERVALS = np.array([20, 25, 40, 50, 67, 100, 125, 200, 333, 500, 1000])
 """Steps between the spikes of each source: 50 to 1 Hz."""
@@ -63,6 +65,8 @@ def network() -> nd.Circuit:
     return nd.Circuit(populations, links, name="tsodyks 1997")
 
 
+# %%
+# The closed form, and the simulation.
 def stationary(rule: nd.Plasticity, interval: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the closed form of the amplitude over the weight; ``interval`` in ms."""
     share, tau_d, tau_f = (rule.values[name] for name in ("U", "tau_d", "tau_f"))
@@ -88,6 +92,7 @@ def transmit(seconds: float) -> tuple[dict[str, NDArray[np.float64]], nd.Recordi
         return found, lpu.recording
 
 
+# %%
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--seconds", type=float, default=30.0)

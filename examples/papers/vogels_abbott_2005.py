@@ -30,6 +30,8 @@ from neurodriver.results import activity, described
 Network = tuple[nd.Circuit, list[nd.Input], dict[str, range]]
 """Circuit, inputs, and the neurons of each population."""
 
+# %%
+# The parameters of the review, for conductances (COBA) and for currents (CUBA).
 DT = 1e-4
 START = 0.1
 """When what started the activity is forgotten, s."""
@@ -47,6 +49,8 @@ WEIGHTS = {"coba": {"exc": 6.0, "inh": 67.0}, "cuba": {"exc": 16.2, "inh": -90.0
 """nS, and pA: the review's 1.62 and -9 mV through 10 nS."""
 
 
+# %%
+# One population, and a projection from each of its two parts.
 def network(neurons: int = 4_000, currents: bool = False, seed: int = 0) -> Network:
     """Return the circuit; it has no inputs."""
     rng = np.random.default_rng(seed)
@@ -88,6 +92,8 @@ def joined(sources: range, neurons: int, receptor: str, weight: float) -> nd.Pro
     return nd.Projection("spike_state", receptor, sources, range(neurons), rule, weight=weight)
 
 
+# %%
+# `--currents` chooses CUBA.
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--neurons", type=int, default=4_000)

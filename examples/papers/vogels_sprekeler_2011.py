@@ -31,6 +31,8 @@ import numpy as np
 import neurodriver as nd
 from neurodriver.results import Activity, activity, described
 
+# %%
+# The same neurons as in `vogels_abbott_2005.py`, with a current into each.
 DT = 1e-4
 PROBABILITY = 0.02
 LAST = 5.0
@@ -78,6 +80,8 @@ def network(neurons: int = 10_000, eta: float = 0.01, seed: int = 0) -> nd.Circu
     return nd.Circuit({"E": exc, "I": inh}, links, name="vogels 2011", seed=seed)
 
 
+# %%
+# Run, and take the rates and the weights.
 def balance(
     circuit: nd.Circuit, seconds: float
 ) -> tuple[list[Activity], np.ndarray, dict[str, Any]]:
@@ -94,6 +98,7 @@ def balance(
     return activity(**spikes, populations=populations, stop=seconds, start=start), weights, spikes
 
 
+# %%
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--neurons", type=int, default=10_000)
@@ -130,7 +135,8 @@ def draw(rates: np.ndarray, weights: np.ndarray, output: Path) -> None:
 
     figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.2), layout="constrained")
     left.plot(np.arange(len(rates)) + 0.5, rates, color="#4477AA")
-    left.axhline(3.0, color="#CC6677", linestyle="--")
+    left.axhline(3.0, color="#CC6677", linestyle="--", label="goal, 3 Hz")
+    left.legend(frameon=False)
     left.set(xlabel="time (s)", ylabel="excitatory neurons (Hz)", ylim=(0, None))
     right.hist(weights, 60, color="#4477AA")
     right.set(xlabel="inhibitory weight (nS)", ylabel="synapses")

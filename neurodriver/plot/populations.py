@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from ..results.firing import Activity
 from .style import COLOURS, STYLE, matplotlib, new_figure, save_figure
+from .thinning import spread
 
 SHOWN = 1_000
 """Neurons of the raster; each population has its share of them, at least `FEWEST`."""
@@ -21,15 +21,21 @@ FEWEST = 20
 LAST = 0.5
 """Seconds of the raster at most, from the end."""
 
+BIN = 5e-3
+"""Seconds over which the course of a rate is averaged."""
+
+COURSES = 3
+"""Populations whose rates are drawn apart."""
+
 
 def plot_populations(
     spikes: Mapping[str, Any],
     found: Sequence[Activity],
     populations: Mapping[str, ArrayLike],
-    figure_path: str | os.PathLike[str],
+    figure_path: str | os.PathLike[str] | None = None,
     title: str = "",
-) -> Path:
-    """Draw the end of a raster beside rate, irregularity and synchrony of each population.
+) -> Any:
+    """Draw the end of a raster and of rates, beside how each population fires.
 
     Parameters
     ----------
@@ -39,15 +45,15 @@ def plot_populations(
         One for each population, in their order.
     populations : mapping of str to (n,) int
         Neurons of each.
-    figure_path : path
+    figure_path : path, optional
         The picture; its ending chooses the format (png, svg, pdf).
     title : str
         Text above the figure.
 
     Returns
     -------
-    Path
-        ``figure_path``.
+    Path or matplotlib Figure
+        ``figure_path``; without one the figure, which a notebook shows.
 
     Raises
     ------
@@ -55,15 +61,25 @@ def plot_populations(
         Without matplotlib, and when the file cannot be written.
     """
     with matplotlib().rc_context(STYLE):
-        figure = new_figure(9.0, 4.2, title)
-        raster, *bars = figure.subplots(1, 4, width_ratios=[4, 1, 1, 1])
-        _raster(raster, np.asarray(spikes["time"]), np.asarray(spikes["index"]), populations)
+        figure = new_figure(9.0, 4.8, title)
+        grid = figure.add_gridspec(2, 4, width_ratios=[4, 1, 1, 1], height_ratios=[3, 1])
+        raster = figure.add_subplot(grid[0, 0])
+        course = figure.add_subplot(grid[1, 0], sharex=raster)
+        time, index = np.asarray(spikes["time"]), np.asarray(spikes["index"])
+        _raster(raster, time, index, populations)
+        _course(course, time, index, populations)
+        thick = min(0.8, 0.2 + 0.1 * len(found))
         labels = {"rate": "rate (Hz)", "cv": "CV", "synchrony": "synchrony"}
-        for axis, (name, label) in zip(bars, labels.items(), strict=True):
+        for number, (name, label) in enumerate(labels.items()):
+            axis = figure.add_subplot(grid[:, number + 1])
             values = [getattr(one, name) for one in found]
-            axis.barh(range(len(found)), values, color=_colours(len(found)))
+            axis.barh(range(len(found)), values, thick, color=_colours(len(found)))
             axis.set(ylim=(len(found) - 0.5, -0.5), yticks=[], title=label)
-        return save_figure(figure, figure_path)
+            axis.set_xlim(left=0.0)
+            if not number:
+                axis.set_yticks(range(len(found)), populations)
+                axis.tick_params(axis="y", length=0)
+        return figure if figure_path is None else save_figure(figure, figure_path)
 
 
 def _colours(count: int) -> list[str]:
@@ -76,14 +92,39 @@ def _raster(axis: Any, time: Any, index: Any, populations: Mapping[str, ArrayLik
     total = sum(m.size for m in members)
     late = time >= time.max(initial=0.0) - LAST
     time, index = time[late], index[late]
-    row, ticks = 0, []
-    for neurons, colour in zip(members, _colours(len(members)), strict=True):
-        shown = np.sort(neurons[: max(FEWEST, SHOWN * neurons.size // total)])
-        mine = np.isin(index, shown)
-        height = row + np.searchsorted(shown, index[mine])
-        axis.plot(time[mine] * 1e3, height, ".", ms=1.5, mew=0, color=colour, rasterized=True)
-        ticks.append(row + shown.size / 2)
-        row += shown.size
-    axis.set(ylim=(row, 0), yticks=ticks, xlabel="time (ms)", title="spikes")
+    first = [np.sort(m[: max(FEWEST, SHOWN * m.size // total)]) for m in members]
+    rows = sum(neurons.size for neurons in first)
+    marks = np.count_nonzero(np.isin(index, np.concatenate(first))) if first else 0
+    # Points. Few marks are larger, so that each can be seen.
+    size = float(np.clip(300 / np.sqrt(max(marks, 1)), 1.5, 5.0))
+    row, middles = 0, []
+    for neurons, colour in zip(first, _colours(len(first)), strict=True):
+        mine = np.isin(index, neurons)
+        height = row + np.searchsorted(neurons, index[mine])
+        axis.plot(time[mine] * 1e3, height, ".", ms=size, mew=0, color=colour, rasterized=True)
+        middles.append((row + neurons.size / 2) / rows)
+        row += neurons.size
+    of = f"{rows:,} of {total:,} neurons" if rows < total else f"{total:,} neurons"
+    ticks = spread(np.array(middles), 0.055) * rows
+    axis.set(ylim=(rows, 0), yticks=ticks, title=f"spikes of {of}")
+    axis.tick_params(axis="x", labelbottom=False)
     axis.set_yticklabels(populations)
     axis.tick_params(axis="y", length=0)
+
+
+def _course(axis: Any, time: Any, index: Any, populations: Mapping[str, ArrayLike]) -> None:
+    """Draw rates over the time of the raster: of each population, or of all if there are many."""
+    stop = time.max(initial=0.0)
+    bins = round(min(LAST, stop) / BIN)
+    edges = stop - BIN * np.arange(bins, -1, -1)
+    members = [np.asarray(numbers) for numbers in populations.values()]
+    colours = _colours(len(members))
+    if len(members) > COURSES:
+        members, colours = [np.concatenate(members)], ["#222222"]
+    for neurons, colour in zip(members, colours, strict=True):
+        counts = np.histogram(time[np.isin(index, neurons)], edges)[0]
+        rate = counts / (max(neurons.size, 1) * BIN)
+        axis.stairs(rate, edges * 1e3, color=colour, baseline=None, lw=1.0)
+    who = "of all " if len(populations) > COURSES else ""
+    axis.set(xlabel="time (ms)", ylabel=f"rate {who}(Hz)")
+    axis.set_ylim(bottom=0.0)

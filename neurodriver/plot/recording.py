@@ -19,6 +19,9 @@ from .movie import Movie
 from .panels import MOST_TRACES, Panel
 from .style import STYLE, matplotlib, new_figure, save_figure
 
+PANEL = 2.1
+"""Height of a panel, inches."""
+
 
 def plot_recording(
     recording: str | os.PathLike[str] | Recording,
@@ -202,11 +205,18 @@ def _parts(
     return parts
 
 
+def _height(part: Variable | Events) -> float:
+    """Return the height of a panel in inches; a raster of few rows is lower than others."""
+    return min(PANEL, 0.7 + 0.2 * len(part.uids)) if isinstance(part, Events) else PANEL
+
+
 def _draw(parts: list[Variable | Events], window: tuple[float, float], title: str | None) -> Any:
     """Lay out the panels and fill them."""
     unit, scale = ("s", 1.0) if window[1] - window[0] >= 2 else ("ms", 1e3)
-    figure = new_figure(9.0, 0.8 + 2.1 * len(parts), title)
-    axes = figure.subplots(len(parts), 1, sharex=True, squeeze=False)[:, 0]
+    heights = [_height(part) for part in parts]
+    figure = new_figure(9.0, 0.8 + sum(heights), title)
+    rows = figure.subplots(len(parts), 1, sharex=True, squeeze=False, height_ratios=heights)
+    axes = rows[:, 0]
     colours: dict[str, str] = {}
     for axis, part in zip(axes, parts, strict=True):
         Panel(axis, part, scale, colours).draw()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 import subprocess
@@ -46,8 +47,6 @@ def test_every_page_has_one_place(extension: object) -> None:
         places += [entry.lstrip("/") for entry in entries]
     files = {path.relative_to(DOCS).with_suffix("").as_posix() for path in DOCS.rglob("*.md")}
     pages = {*files, *repository.ELSEWHERE, *contents.MADE.values()} - {"index"}
-    if not (DOCS / "extensions" / "gallery.py").exists():
-        pages -= {"gallery/index"}
     assert sorted(places) == sorted(pages)
 
 
@@ -135,9 +134,52 @@ def test_the_reference_has_every_public_name(extension: object) -> None:
 @pytest.mark.skipif(find_spec("sphinx") is None, reason="needs the extra docs")
 def test_the_site_builds(tmp_path: Path) -> None:
     """Without a warning; the reference and the equations are there."""
-    command = [sys.executable, "scripts/build_site.py", "-o", str(tmp_path)]
+    command = [sys.executable, "scripts/build_site.py", "--quick", "-o", str(tmp_path)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
     html = tmp_path / "html"
     assert r"\frac{dV}{dt}" in (html / "models.html").read_text(encoding="utf-8")
     assert 'id="neurodriver.LPU.run"' in (html / "api" / "runs.html").read_text(encoding="utf-8")
+
+
+WANTED = {
+    "02_moving_edge.py", "05_voltage_clamp.py", "10_connectome.py", "17_silencing.py",
+    "14_sweep.py", "15_two_lpus.py", "16_photoreceptor.py", "brunel_2000_states.py",
+    "izhikevich_2007.py", "naud_2008.py", "potjans_diesmann_2014.py", "serre_2007_shapes.py",
+    "song_miller_abbott_2000.py", "vogels_abbott_2005.py",
+}  # fmt: skip
+"""Subjects of the gallery that users look for."""
+
+
+def test_examples_of_the_gallery(extension: object, tmp_path: Path) -> None:
+    """Each copy is Python, has a title and cells, and keeps its code; all subjects are there."""
+    gallery = load(extension, "gallery")
+    examples = ROOT / "examples"
+    number = gallery.copy_examples(examples, tmp_path / "copy")
+    copies = sorted((tmp_path / "copy").rglob("*.py"))
+    assert len(copies) == number and {path.name for path in copies} >= WANTED
+    assert gallery.ARGUMENTS.keys() <= {path.name for path in copies}
+    for path in copies:
+        copied = path.read_text(encoding="utf-8")
+        plain = (examples / path.relative_to(tmp_path / "copy")).read_text(encoding="utf-8")
+        assert plain.count("\n# %%") == copied.count("\n# %%") >= 2, path.name
+        title, line, *_ = (ast.get_docstring(ast.parse(copied)) or "").splitlines()
+        assert line == "=" * len(title) and title + "." == plain[3:].partition("\n")[0], path.name
+        kept = [ast.dump(one) for one in ast.parse(copied).body]
+        assert set(map(ast.dump, ast.parse(plain).body[1:])) <= set(kept), path.name
+
+
+def test_docstrings_become_restructured_text(extension: object) -> None:
+    """The first line is the title; blocks stay as they are; the names that Python sets are set."""
+    marked = load(extension, "gallery").marked
+    text = '"""A title.\n\nWords:\n\n    a   b\n    c   d\n\npython x.py\n"""\n\n# %%\na = 1\n'
+    doc = ast.parse(text).body[0].value.value  # type: ignore[attr-defined]
+    assert marked(text) == (
+        '"""\nA title\n=======\n\nWords:\n\n::\n\n    a   b\n    c   d\n\n::\n\n'
+        '    python x.py\n"""'
+        "\n\n# sphinx_gallery_start_ignore\n"
+        f'__file__, __doc__ = "examples/example.py", {doc!r}\n'
+        "# sphinx_gallery_end_ignore\n\n# %%\na = 1\n"
+    )
+    with pytest.raises(ValueError, match="docstring"):
+        marked("a = 1\n")
