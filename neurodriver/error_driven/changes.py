@@ -108,7 +108,9 @@ class Learning:
         self.context, self.bins, self.changes = context, bins[0], changes
         self.slow = np.zeros(len(pairs))
         """DSWt: sum of the changes since the structural weights were changed last, (synapses,)."""
-        self.traces = np.zeros((items, len(pairs) if own["tau_trace"] != 1 else 0))
+        averages = not by_target and not own["hebb"] and own["tau_trace"] != 1
+        self.traces = np.zeros((items, len(pairs))) if averages else None
+        """Averages of products over trials, (items, synapses), where the rule reads them."""
         p, d = phase_weights(*bins)
         self._phases = float(own["cap_scale"]) * p - d
 
@@ -166,11 +168,10 @@ class Learning:
 
     def _traced(self, some: SomeSynapses, item: int, product: Reals) -> Reals:
         """Return the average of products over trials, and store it; with tau 1 the product."""
-        tau = float(self.own["tau_trace"])
-        if tau == 1:
+        if self.traces is None:
             return product
         trace = some.of(self.traces[item])
-        trace += (product - trace) / tau
+        trace += (product - trace) / float(self.own["tau_trace"])
         some.put(self.traces[item], trace)
         return trace
 

@@ -43,7 +43,9 @@ PATH: dict[str, float | bool] = {
     "spct": 0.5,  # share of this variation that the structural weights have
     "sym": True,  # whether the path back begins with the same weights
     "synapse_threshold": 0.0,  # a synapse learns where its product of traces is larger
-    "tau_trace": 1.0,  # time constant of the average of these products, in trials; 1: no average
+    # time constant of the average of these products, in trials; 1: no average. Hebbian paths and
+    # paths into targets have none
+    "tau_trace": 1.0,
     "cap_scale": 1.0,  # factor of potentiation, in paths into target layers
     "sub_mean": 0.0,  # share of a receiver's mean change that is subtracted from each change
     "swt_adapts": True,  # whether structural weights change

@@ -286,8 +286,8 @@ class Trainer(Trials):
         if name == "DSWt":
             return learning.slow
         if name == "Tr":
-            if learning.own["tau_trace"] == 1:
-                say = "paths with tau_trace = 1 keep no traces"
+            if learning.traces is None:
+                say = "Hebbian paths, paths to targets, and paths with tau_trace = 1 keep no traces"
                 raise RequestError(f"'Tr': {say}")
             return learning.traces[0] if self.items is None else learning.traces
         known = ", ".join((*WEIGHTS, *CHANGES))

@@ -202,6 +202,7 @@ def test_hebbian_paths() -> None:
     net = four_units(nd.AllToAll())
     net.set("path", var=0.25)
     net.set("#InputToHidden", hebb=True, lrate=0.1)
+    net.set("path", tau_trace=3)
     with Trainer(net) as sim:
         linear = sim.path("Input", "Hidden", "LWt")
         sim.trial(shown(0))
@@ -209,6 +210,10 @@ def test_hebbian_paths() -> None:
         change = after[:, None] * (0.5 * before * (1 - linear) - (1 - before) * linear)
         got = sim.path("Input", "Hidden", "LWt")
         assert np.abs(got - np.clip(linear + 0.1 * change, 0, 1)).max() < 2.0**-40
+        for ends in (("Input", "Hidden"), ("Hidden", "Output")):
+            with pytest.raises(nd.NeurodriverError, match="'Tr': Hebbian paths, paths to targets"):
+                sim.path(*ends, "Tr")
+        assert sim.path("Output", "Hidden", "Tr").shape == (4, 4)
         assert (got[:, 0] - linear[:, 0]).max() > 1e-3 > 0 > (got[:, 1] - linear[:, 1]).min()
 
 
