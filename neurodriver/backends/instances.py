@@ -130,12 +130,16 @@ class Instances:
     @contextmanager
     def _blame(self, number: int, method: str, when: str = "") -> Iterator[None]:
         """Turn what a user's code raises into an error that says where."""
-        name = self.program.circuit.groups[number].name
+        circuit = self.program.circuit
+        name = circuit.groups[number].name
         try:
             with self.place.current():
                 yield
         except Exception as error:
-            last = traceback.extract_tb(error.__traceback__)[-1]
+            frames = traceback.extract_tb(error.__traceback__)
+            code = getattr(getattr(circuit.groups[number].model, method, None), "__code__", None)
+            own = [frame for frame in frames if code and frame.filename == code.co_filename]
+            last = own[-1] if own else frames[-1]
             what = f"{type(error).__name__}: {error}"
             place = f"{last.filename}, line {last.lineno}"
             raise ModelError(f"{name}.{method}{when}: {what} ({place})") from error

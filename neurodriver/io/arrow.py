@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..circuit.node_columns import column_of
 from ..errors import CircuitError, Faults, near, quoted
+from ..system import free_memory
 
 Column = NDArray[Any]
 
@@ -103,6 +104,7 @@ class ColumnTable:
 
     def read(self) -> None:
         """Read the columns."""
+        self.room = free_memory()
         with self._errors():
             if self.whole is not None:
                 places = [self.names.index(name) for name in self.wanted]
@@ -111,6 +113,9 @@ class ColumnTable:
                 from pyarrow import parquet
 
                 with parquet.ParquetFile(self.path) as file:
+                    kinds = [file.schema_arrow.field(name).type for name in self.wanted]
+                    width = sum(map(_least_bytes, kinds))
+                    self._check_room(file.metadata.num_rows, file.metadata.num_rows * width)
                     found = file.read(columns=self.wanted)
             elif self.form == "feather":
                 from pyarrow import feather
@@ -118,10 +123,26 @@ class ColumnTable:
                 found = feather.read_table(self.path, columns=self.wanted)
             else:
                 with self._csv(self.wanted) as reader:
-                    found = reader.read_all()
+                    found = self.arrow.Table.from_batches(self._blocks(reader), reader.schema)
             whole = found.unify_dictionaries().combine_chunks()
             self.arrays = {name: self._plain(whole.column(name)) for name in self.wanted}
             self.rows = len(whole)
+
+    def _blocks(self, reader: Any) -> Iterator[Any]:
+        """Yield the blocks of a reader while there is memory for them, and for one copy of all."""
+        rows = size = 0
+        for block in reader:
+            rows, size = rows + len(block), size + block.nbytes
+            self._check_room(rows, 2 * size, "its first ")
+            yield block
+
+    def _check_room(self, rows: int, need: int, which: str = "its ") -> None:
+        """Raise CircuitError where there is no memory for rows of so many bytes."""
+        if need > self.room:
+            raise CircuitError(
+                f"{self.name}: {which}{rows:,} rows take at least {need / 2**30:,.1f} GiB, "
+                f"{self.room / 2**30:,.1f} GiB of memory are free; give a part of the rows"
+            )
 
     def _plain(self, column: Any) -> Any:
         """Return a column as one array with its values in their places."""
@@ -254,6 +275,14 @@ class ColumnTable:
         except (OSError, ValueError, KeyError, self.arrow.ArrowException) as error:
             said = " ".join(str(getattr(error, "strerror", None) or error).split())[:300]
             raise CircuitError(f"{self.name}: cannot be read as a table ({said})") from None
+
+
+def _least_bytes(kind: Any) -> int:
+    """Return how many bytes a value of a type of pyarrow takes at least."""
+    try:
+        return max(int(kind.bit_width) // 8, 1)
+    except ValueError:  # a text has a place in the texts, of 4 bytes
+        return 4
 
 
 def table_name(given: Any, called: str) -> str:

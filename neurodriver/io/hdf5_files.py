@@ -184,8 +184,15 @@ def _strangers(file: h5py.File, linked: bool) -> Iterator[str]:
             beside = " outside of its folder" if linked else ""
             what = f"a link to the file {quoted(target, 300)}{beside}"
             yield f"{where} is {what}, which is not followed"
+    groups = {b"": h5py.h5o.get_info(file.id).addr}
     for name in sets:
-        if h5py.h5o.get_info(file.id, name).type != h5py.h5o.TYPE_DATASET:
+        info = h5py.h5o.get_info(file.id, name)
+        if info.type == h5py.h5o.TYPE_GROUP:
+            parts = name.split(b"/")
+            if info.addr in (groups.get(b"/".join(parts[:n])) for n in range(len(parts))):
+                yield f"{quoted('/' + name.decode(errors='replace'))} is a group that it lies in"
+            groups[name] = info.addr
+        if info.type != h5py.h5o.TYPE_DATASET:
             continue
         plan = h5py.h5d.open(file.id, name).get_create_plist()
         where = quoted("/" + name.decode(errors="replace"))

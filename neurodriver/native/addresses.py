@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes as ct
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -54,7 +55,8 @@ def host_array(address: int, count: int, dtype: DTypeLike = np.float64) -> HostA
     Raises
     ------
     ModelError
-        For an address in the memory of a GPU.
+        For an address in the memory of a GPU, one that is no address, a count below 0, and a
+        dtype that is no number.
     """
     if isinstance(address, DeviceAddress):
         raise ModelError(
@@ -62,7 +64,15 @@ def host_array(address: int, count: int, dtype: DTypeLike = np.float64) -> HostA
             "PyCUDA, or let the class say that it runs on the CPU alone: backends = ('cpu',)"
         )
     kind = np.dtype(dtype)
-    raw: Any = (ct.c_char * (count * kind.itemsize)).from_address(int(address))
+    try:
+        place = index(address)
+    except TypeError:
+        raise ModelError(f"host_array: an address is needed, got {address!r:.40}") from None
+    if count < 0 or (count and place <= 0):
+        raise ModelError(f"host_array: {count} numbers at the address {place} cannot be")
+    if kind.kind not in "biuf":
+        raise ModelError(f"host_array: a type of numbers is needed, got {kind}")
+    raw: Any = (ct.c_char * (count * kind.itemsize)).from_address(place)
     out: HostArray = np.frombuffer(raw, dtype=kind, count=count).view(HostArray)
     return out
 

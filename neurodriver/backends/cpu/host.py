@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...errors import ModelError
 from ...native.addresses import HostArray, host_array
 from ...native.buffers import LANES, padded
 from ...plan.arrays import InstanceReceptorOwner, Key, Kind
@@ -58,6 +59,11 @@ class HostMemory:
         values = ring[row, index("pre")]
         if declared.weighted:
             values = values * memory.array(Key(owner, Kind.WEIGHT, "weight"))
+        shape, count = np.shape(out), self.program.circuit.groups[number].count
+        if not isinstance(out, np.ndarray) or shape != (count,):
+            name = self.program.circuit.groups[number].name
+            got = f"the shape {shape}" if isinstance(out, np.ndarray) else f"{out!r:.40}"
+            raise ModelError(f"{name}: the inputs of '{access}' need a ({count},) array, got {got}")
         if first_only:
             out[:] = values[index("cumpre")[:-1]]
             return
