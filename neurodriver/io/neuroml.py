@@ -128,13 +128,13 @@ def _values(
         if text is None:
             faults.add(f"{where}: the attribute {quoted(name)} is missing")
             continue
-        match, units = _QUANTITY.fullmatch(text), UNITS[unit]
-        if match is None or match[2] not in units:
-            allowed = ", ".join(f"'{one}'" for one in units) if unit != "1" else "no unit"
-            want = f"a number with one of the units {allowed}" if unit != "1" else "a number"
+        value = _quantity(text, UNITS[unit])
+        if value is None:
+            allowed = ", ".join(f"'{one}'" for one in UNITS[unit])
+            want = "a number" if unit == "1" else f"a number with one of the units {allowed}"
             faults.add(f"{where}: {quoted(name)} must be {want} (got {quoted(text)})")
             continue
-        out[name] = float(Decimal(match[1]) * Decimal(units[match[2]]))
+        out[name] = value
         if name in cell.positive and not out[name] > 0:
             faults.add(f"{where}: {quoted(name)} must be above 0 (got {quoted(text)})")
     for name in element.keys():
@@ -144,6 +144,15 @@ def _values(
         if _name(inner) not in PLAIN:
             faults.add(f"{where}: the element <{_name(inner)}> has no meaning in a point neuron")
     return out
+
+
+def _quantity(text: str, units: dict[str, str]) -> float | None:
+    """Return a number in our unit, None if the text is none or has another unit."""
+    match = _QUANTITY.fullmatch(text)
+    if match is None or match[2] not in units or not math.isfinite(float(match[1])):
+        return None
+    value = float(Decimal(match[1]) * Decimal(units[match[2]]))
+    return value if math.isfinite(value) else None
 
 
 def _model(number: str, cell: CellType, values: dict[str, float], kind: str) -> type[NDComponent]:

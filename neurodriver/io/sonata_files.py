@@ -355,7 +355,10 @@ def _leaves(said: Any, name: str = "") -> Iterator[tuple[str, float | str]]:
     elif isinstance(said, str):
         yield name, said
     else:
-        yield name, np.nan if said is None else float(said)
+        try:
+            yield name, np.nan if said is None else float(said)
+        except OverflowError:  # a whole number of hundreds of digits
+            yield name, np.inf
 
 
 def _plain_column(found: Any) -> bool:

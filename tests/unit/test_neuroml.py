@@ -173,6 +173,8 @@ BAD = [
     ('<iafTauCell id="a" leakReversal="1mV"/>', ["<iafTauCell id='a'>", "'tau' is missing", "3 f"]),
     (f'<iafTauCell id="a" {IAF} tau="3mV"/>', ["'tau' must be", "'s', 'ms'", "got '3mV'"]),
     (f'<iafTauCell id="a" {IAF} tau="x ms"/>', ["'tau' must be", "got 'x ms'"]),
+    (f'<iafTauCell id="a" {IAF} tau="1e9999999s"/>', ["'tau' must be", "got '1e9999999s'"]),
+    (f'<iafTauCell id="a" {IAF} tau="1e307s"/>', ["'tau' must be", "got '1e307s'"]),
     (f'<iafTauCell id="a" {IAF} tau="0ms"/>', ["'tau' must be above 0 (got '0ms')"]),
     (f'<iafTauCell id="a" {IAF} tau="1ms" thrash="1mV"/>', ["'thrash'", "mean 'thresh'?"]),
     (f'<iafTauCell id="a" {IAF} tau="1ms"><soma/></iafTauCell>', ["the element <soma> has no"]),

@@ -189,6 +189,7 @@ BAD: list[tuple[tuple[str, dict[str, Any]], dict[str, Any], list[str]]] = [
     (psc(0, 0, 0, tau_syn=[1.0] * 5), PORTS[0], ["'tau_syn[4]' has no meaning"]),
     (psc(0, 0, 0, g="8"), PORTS[0], ["'g' must be a number (got '8')"]),
     (psc(0, 1, 0, asc_decay=[0.0, 0.1]), PORTS[0], ["tau_asc1", "inf"]),
+    (psc(0, 0, 0, g=10**400), PORTS[0], ["'leak_conductance'", "inf"]),
     (without("th_inf"), PORTS[0], ["'threshold' of GLIF3", "missing", "or 'th_inf'"]),
     (("nest:glif_lif_psc", {**MODULE, "V_dynamics_method": "linear_forward_euler"}), PORTS[0],
      ["'V_dynamics_method' of GLIF1", "'linear_forward_euler'", "allowed: 'linear_exact'"]),
