@@ -81,7 +81,8 @@ SANITIZERS = {
     "thread": Sanitizer(
         ("-fsanitize=thread", "-Wno-tsan"),
         "libtsan.so",
-        {"TSAN_OPTIONS": "ignore_noninstrumented_modules=1:exitcode=0:report_signal_unsafe=0"},
+        {"TSAN_OPTIONS": "ignore_noninstrumented_modules=1:report_signal_unsafe=0"
+         ":die_after_fork=0"},
         ("setarch", "-R"),
     ),
 }  # fmt: skip
