@@ -87,6 +87,17 @@ def test_sonata(tmp_path: Path) -> None:
     assert simulate(circuit, steps=40, inputs=spike)["V"].max() == pytest.approx(-66.0, abs=0.2)
 
 
+def test_neuroml(tmp_path: Path) -> None:
+    """A cell of a file is a model: at rest it fires at its own rate."""
+    cell = 'leakReversal="-40mV" thresh="-50mV" reset="-70mV" tau="10ms"'
+    path = tmp_path / "cells.nml"
+    path.write_text(f'<neuroml id="all"><iafTauCell id="fires" {cell}/></neuroml>')
+    cells = nd.read_neuroml(path)
+    circuit = nd.Circuit([nd.Population(cells["fires"], 2, name="p")])
+    found = simulate(circuit, steps=200, record=[("spike_state", None)])  # every 11 ms, from 0 on
+    assert found["spike_state"].sum(axis=0).tolist() == [2, 2]
+
+
 def test_connectome() -> None:
     """A table of a release becomes a circuit; one neuron is stimulated, another one silenced."""
     pa = pytest.importorskip("pyarrow")
