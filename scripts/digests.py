@@ -65,7 +65,7 @@ def taken(
     skipped = {
         case.name: "its models read the memory of the host"
         for case in some
-        if case.host and given["backend"] == "cuda"
+        if case.host and (given["backend"] == "cuda" or given["resumed"])
     }
     runs = [(case.name, dtype) for case in some if case.name not in skipped for dtype in dtypes]
     work = [(*one, given) for one in runs]

@@ -21,6 +21,9 @@ def each_spike(
 ) -> list[str]:
     """Return the lines that call something for each spike that is due at step ``nd_k``.
 
+    What inputs inject has no lag. So in a window other threads may compute the same row, and mark
+    it. This thread looks at the sources of the block alone, so the mark makes no difference.
+
     Parameters
     ----------
     spec : KernelSpec
@@ -46,14 +49,15 @@ def each_spike(
         f"if (nd_count != 0) {call.format(source='nd_of[3] + nd_e - nd_of[1]', count='nd_count')}",
     ]
     every = [
-        f"const bool nd_ones = {counted}[nd_at] < nd_past;",
+        f"const bool nd_ones = __atomic_load_n({counted} + nd_at, __ATOMIC_RELAXED) < nd_past;",
         *_in_bitmap(arguments, variable, "nd_at", "nd_of[1]", "nd_of[2]", found),
     ]
     each = [
         f"const long long *nd_of = {where} + {numbers} * nd_b, nd_past = nd_k - nd_of[0];",
         "if (nd_past < 0) continue;",
         f"const long long nd_at = nd_row_index(nd_past, {rows_of_ring});",
-        f"if (nd_past > 0 && {active}[nd_at] != nd_past) continue;",
+        f"const long long nd_last = __atomic_load_n({active} + nd_at, __ATOMIC_RELAXED);",
+        "if (nd_past > 0 && nd_last != nd_past) continue;",
         f"const real *nd_row_b = {rows} + nd_at * {length};",
         *(first or []),
         *every,
