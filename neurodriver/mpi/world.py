@@ -29,7 +29,7 @@ from . import starting
 from .channels import Channel, SendsList
 from .functions import Functions, functions
 from .heartbeat import Heartbeats, this_process
-from .launcher import end_launcher_later
+from .launcher import leave_job
 from .tasks import TASKS
 from .waiting import wait_until
 
@@ -314,7 +314,7 @@ class MPIWorld(World):
     def abort(self) -> None:
         sys.stdout.flush()
         sys.stderr.flush()
-        end_launcher_later()
+        leave_job()
         self._mpi.COMM_WORLD.Abort(1)
 
 
