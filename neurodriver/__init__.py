@@ -1,5 +1,7 @@
 """Simulate neural circuits given as graphs."""
 
+from types import ModuleType as _ModuleType
+
 from . import importing as _importing  # noqa: F401  (first: what follows takes a while)
 from .circuit import AllToAll as AllToAll
 from .circuit import Batch as Batch
@@ -56,5 +58,6 @@ from .results import open_recording as open_recording
 from .run.lpu import LPU as LPU
 from .version import __version__ as __version__
 
+_PUBLIC = [n for n, value in globals().items() if not isinstance(value, _ModuleType)]
+__all__ = [n for n in (*_PUBLIC, *_LATER) if not n.startswith("_")]
 open = open_recording  # not in __all__: after `import *`, open() is still Python's own
-__all__ = [n for n in (*globals(), *_LATER) if not n.startswith("_") and n != "open"]

@@ -106,7 +106,7 @@ class Population(Members):
         if isinstance(model, str) and model not in known:
             say = f"unknown model {quoted(model)}{near(model, known)}"
             fix = "`neurodriver models` lists the known ones; give the class of your own"
-            raise CircuitError(f"population {quoted(name)}: {say}; {fix}")
+            raise CircuitError(f"population{' ' + quoted(name) if name else ''}: {say}; {fix}")
         found = known[model] if isinstance(model, str) else model
         label = getattr(found, "__name__", "")
         where = f"population {quoted(name)}" if name else f"population of {label}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from pathlib import Path
-from types import ModuleType
 
 from click import Context
 
@@ -16,7 +15,7 @@ HERE = Path(__file__)
 
 def public() -> set[str]:
     """Return the public names of the package; its modules are none."""
-    names = {n for n in nd.__all__ if not isinstance(getattr(nd, n), ModuleType)} | {"open"}
+    names = {*nd.__all__, "open"}
     readers = {f"Circuit.{n}" for n in vars(nd.Circuit) if n.startswith("from_")}
     return names | readers
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from html.parser import HTMLParser
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -152,6 +153,7 @@ def test_models() -> None:
 def test_names_are_completed() -> None:
     """``dir`` knows all public names, also those that are imported with their first use."""
     assert set(nd.__all__) <= set(dir(nd))
+    assert not [name for name in nd.__all__ if isinstance(getattr(nd, name), ModuleType)]
     assert {"LPU", "Manager", "Pattern", "load_experiment", "open"} <= set(dir(nd))
     assert all(hasattr(nd, name) for name in dir(nd))
     with pytest.raises(AttributeError, match="no attribute 'Manger'"):
