@@ -228,7 +228,7 @@ time_sync, control_inteface
     def post_run(self) -> None:
         """Close recordings and inputs; what is in the memory of a GPU can still be read."""
         if self.settings.choice.name == "cpu":
-            self.close()
+            self.simulation.close()  # values can be read afterwards
         else:
             self.finish()
             for one in self.inputs:

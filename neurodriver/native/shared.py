@@ -67,13 +67,18 @@ class SharedArray:
         Type of the device, `CPU` or `CUDA`, and its number.
     owner : object
         What has to live as long as the memory is used.
+
+    Attributes
+    ----------
+    read_only : bool
+        Whether it is not to be written to. The array interface says so, and DLPack does not.
     """
 
     def __init__(
         self, address: int, count: int, dtype: np.dtype, device: tuple[int, int], owner: Any
     ) -> None:
         self.address, self.shape, self.dtype = address, (count,), np.dtype(dtype)
-        self.device, self._owner = device, owner
+        self.device, self._owner, self.read_only = device, owner, False
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -95,7 +100,7 @@ class SharedArray:
         return self._interface()
 
     def _interface(self) -> dict[str, Any]:
-        data = (self.address, False)
+        data = (self.address, self.read_only)
         return {"shape": self.shape, "typestr": self.dtype.str, "data": data, "version": 3}
 
     def __dlpack_device__(self) -> tuple[int, int]:
@@ -112,3 +117,33 @@ class SharedArray:
         address = ct.addressof(managed)
         _lent[address] = managed, shape, self._owner
         return _new(address, _NAME, None)
+
+
+class ReadOnlyArray(np.ndarray):
+    """An array of NumPy that is not to be written to, which libraries of tensors share, too.
+
+    DLPack before version 1 does not know what is read-only. NumPy's own arrays refuse libraries
+    that ask for such a version. This array does not.
+    """
+
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+        """Return what is computed from the values as an array like any other."""
+        return array[()] if return_scalar else np.asarray(array)
+
+    def __dlpack__(self, **wishes: Any) -> Any:
+        if self.flags.writeable or self.ndim != 1 or wishes.get("max_version"):
+            return super().__dlpack__(**wishes)
+        wishes = {name: wish for name, wish in wishes.items() if wish is not None}
+        return SharedArray(self.ctypes.data, len(self), self.dtype, (CPU, 0), self).__dlpack__(
+            **wishes
+        )
+
+
+def as_read_only(array: Any) -> Any:
+    """Return memory that is shared, not to be written to."""
+    if isinstance(array, SharedArray):
+        array.read_only = True
+        return array
+    view = array.view(ReadOnlyArray)
+    view.flags.writeable = False
+    return view

@@ -60,6 +60,7 @@ class PartedState(Divided):
     circuit: Circuit
     step: int
     started: bool
+    closed: bool = False
     recordings: list[WholeRecording]
     _parts: list[CircuitPart]
     _world: World
@@ -73,6 +74,8 @@ class PartedState(Divided):
 
     def _everywhere(self, work: Callable[[], list[Any]]) -> list[Any]:
         """Return what all processes have found; an error of one is an error of all."""
+        if self.closed:
+            raise NeurodriverError("LPU: closed; read what you need before, or make a new one")
         mine = on_every_rank(self._world, work)
         return [one for found in self._world.gather(mine) for one in found]
 

@@ -239,6 +239,7 @@ class PartedSimulation(PartedState):
             for part in self._parts:
                 stack.callback(part.simulation.close)
             self.finish()
+            self.closed = True
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):

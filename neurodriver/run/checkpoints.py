@@ -54,10 +54,10 @@ class Checkpoints(LiveValues):
                 "an LPU of a Manager cannot be saved alone; see Manager.start(checkpoint=...)"
             )
         path = file_path(path, "save: path")
-        divided = self.simulation if isinstance(self.simulation, Divided) else None
+        divided = self._divided
         for recorder in self.recorders if divided is None else ():
             recorder.settle()  # no recording is behind the checkpoint
-        snapshots, circuit = snapshots_of(self.simulation), self.current_circuit()
+        snapshots, circuit = snapshots_of(self._simulation()), self.current_circuit()
         given = self.random_namespace, injected_by(self.every_input), self.current_variants()
         if divided is None:
             write_checkpoint(path, circuit, snapshots, *given)

@@ -252,8 +252,8 @@ class Components:
         On the CPU this is an array of NumPy. On a GPU it has ``__cuda_array_interface__`` and
         ``__dlpack__``, so that ``torch.from_dlpack``, ``cupy.asarray`` and JAX share it. It is
         valid until the next run, and until the LPU is closed. The next step reads what is written
-        to it. Constants that are derived from a parameter, and outputs that are derived from a
-        state, are not updated. Use `set` if the model has any.
+        to a state. Outputs that are derived from a state are not updated: use `set` if the model
+        has any. Parameters, events and other variables are read-only; `set` changes parameters.
 
         Raises
         ------

@@ -155,7 +155,7 @@ class CopyOfLPU:
         """Return some components of the copy, or connections that learn; see `LPU.__getitem__`."""
         circuit, lpu = self._lpu.program.circuit, self._lpu
         if isinstance(who, str) and lpu._learns(who):
-            return LearningConnections(lambda: lpu.simulation, lpu.scope, who, self.number)
+            return LearningConnections(lpu._simulation, lpu.scope, who, self.number)
         numbers = numbered(circuit, lpu.scope, lpu.circuit, who)
         return self._components(numbers, who if isinstance(who, str) else "components")
 
@@ -163,7 +163,7 @@ class CopyOfLPU:
         whole = self._lpu._components(numbers, said)
         assert isinstance(whole, CopiedComponents)
         return Components(
-            lambda: self._lpu.simulation.copies[self.number],
+            lambda: self._lpu._simulation().copies[self.number],
             numbers,
             partial(_change_copy, whole, self.number),
             f"copy {self.number}, {said}",

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..backends.base import Backend
 from ..errors import NeurodriverError, StateError
+from ..native.shared import as_read_only
 from ..plan.arrays import Array, InstanceOwner, Key, Kind, PopulationOwner
 from ..plan.program import Program
 from .single_phases import phases_done
@@ -88,7 +89,7 @@ class Place:
         return self.read(simulation, slice(0, simulation.program.circuit.groups[self.number].count))
 
     def share(self, simulation: Live, rows: Rows, said: str) -> Any:
-        """Return the memory of some components."""
+        """Return the memory of some components; of a state it can be written to."""
         live, program = simulation.backend.live, simulation.program
         if self.one_for_all or self.column is not None:
             raise NeurodriverError(f"{said}: is one number for all; read it by get")
@@ -99,8 +100,11 @@ class Place:
         if not isinstance(at, slice):
             raise NeurodriverError(f"{said}: is not stored in this order; read it by get")
         if self.array is not None:
-            return live.share(self.array.key, at)
-        return live.share_row(self.name, self._row(simulation), at)
+            shared = live.share(self.array.key, at)
+        else:
+            shared = live.share_row(self.name, self._row(simulation), at)
+        settable = self.name in program.circuit.groups[self.number].model.states
+        return shared if settable else as_read_only(shared)
 
     def check_settable(self, program: Program) -> None:
         """Raise StateError where a value follows from others, or is needed to compile."""

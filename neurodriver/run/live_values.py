@@ -52,6 +52,7 @@ class LiveValues(ABC):
     recorders: list[Recorder]
     random_namespace: str
     managed: bool
+    closed: bool = False
 
     @property
     def program(self) -> Program:
@@ -96,7 +97,8 @@ class LiveValues(ABC):
 
     @property
     def _divided(self) -> Divided | None:
-        return self.simulation if isinstance(self.simulation, Divided) else None
+        simulation = self._simulation()
+        return simulation if isinstance(simulation, Divided) else None
 
     @property
     def _whole(self) -> Circuit:
@@ -113,7 +115,7 @@ class LiveValues(ABC):
 
     def _learning(self, name: str) -> LearningConnections:
         kind = LearningConnections if self.variants is None else CopiedLearningConnections
-        return kind(lambda: self.simulation, self.scope, name)
+        return kind(self._simulation, self.scope, name)
 
     def _components(
         self,
@@ -129,6 +131,9 @@ class LiveValues(ABC):
         return Components(self._simulation, numbers, self._compile_with, said, parts, shape)
 
     def _simulation(self) -> Simulation:
+        """Return what has the values; an LPU that was closed has none."""
+        if self.closed:
+            raise NeurodriverError("LPU: closed; read what you need before, or make a new one")
         return self.simulation
 
     @property
@@ -159,7 +164,7 @@ class LiveValues(ABC):
         (copies, n).
         """
         if (field := self._shared_field(name)) is not None:
-            return field.read(self.simulation)
+            return field.read(self._simulation())
         values: np.ndarray = self._having(name).get(name)
         return values
 
@@ -263,15 +268,16 @@ class LiveValues(ABC):
 
     def current_variants(self) -> Variants | None:
         """Return what differs between the copies now; None without a batch."""
-        return with_set_parameters(self.simulation) if self.variants is not None else None
+        return with_set_parameters(self._simulation()) if self.variants is not None else None
 
     def current_circuit(self) -> Circuit:
         """Return the circuit with the parameters that it has now, but for those of copies."""
+        simulation = self._simulation()
         if self.managed or self.variants is not None:
             return self.circuit
         if (divided := self._divided) is not None:
             return divided.current(self.circuit)
-        return with_parameters(self.circuit, self.simulation)
+        return with_parameters(self.circuit, simulation)
 
     def _compile_anew(self, circuit: Circuit, variants: Variants | None = None) -> None:
         if self.managed:

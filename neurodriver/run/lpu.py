@@ -334,8 +334,11 @@ class LPU(Checkpoints):
         self.simulation.finish()
 
     def close(self) -> None:
-        """Close recordings and inputs and end the threads."""
-        self.simulation.close()
+        """Close recordings and inputs and end the threads; recordings can still be read."""
+        try:
+            self.simulation.close()
+        finally:
+            self.closed = True
 
     def __enter__(self) -> LPU:
         return self

@@ -11,9 +11,10 @@ import pytest
 from layered import Neighbours, Pixel
 
 import neurodriver as nd
-from neurodriver.errors import CircuitError, ModelError, StateError
+from neurodriver.errors import CircuitError, ModelError, NeurodriverError, StateError
 
 AXES = {"y": 3, "x": 4}
+VARIED = np.linspace(-50.0, -40.0, 12)
 CELL = {"resting_potential": -65, "reset_potential": -65, "threshold": -50, "time_constant": 10}
 
 
@@ -230,6 +231,53 @@ def test_live_rows() -> None:
                 change()
             assert said in str(caught.value)
         assert np.array_equal(cells.V, before)
+
+
+def test_a_closed_lpu_has_no_values(tmp_path: Path) -> None:
+    """Row 24: nothing is read, set or saved, also not by what was looked up before."""
+    links = [nd.Projection(a := sheet(), a, nd.Near(y=2, x=2), name="near", weight=1.0)]
+    lpu = nd.LPU(nd.Circuit([a], links), 1e-3, threads=1)
+    with lpu:
+        cells, near = lpu["s"], lpu.connections["near"]
+        cells.set("V", -60.0)
+        lpu.advance(2)
+        view, step = cells.shared("V"), lpu.step
+    uses: list[Callable[[], Any]] = [
+        lambda: cells.get("V"),
+        lambda: cells.set("V", -50.0),
+        lambda: cells.shared("V"),
+        cells.show,
+        lambda: lpu["s"],
+        lambda: lpu.get("V"),
+        lambda: lpu.set("V", -50.0),
+        lambda: near.get("weight"),
+        lambda: near.set("weight", 2.0),
+        lambda: lpu.save(tmp_path / "a.h5"),
+        lambda: lpu.reset(step=0),
+        lambda: lpu.advance(1),
+    ]
+    for use in uses:
+        with pytest.raises(NeurodriverError, match="LPU: closed; "):
+            use()
+    assert lpu.step == step and len(view) == 16 and not list(tmp_path.iterdir())
+
+
+def test_memory_that_is_not_to_be_written() -> None:
+    """Row 24: parameters and events are changed by `set` alone; a state can be written to."""
+    cells = nd.Population("LeakyIAFDelta", name="cells", axes=AXES, **{**CELL, "threshold": VARIED})
+    with nd.LPU(nd.Circuit([cells]), 1e-3) as lpu:
+        for name in ("threshold", "spike_state"):
+            shared = lpu["cells"].shared(name)
+            before = np.array(shared)
+            with pytest.raises(ValueError, match="read-only"):
+                shared[0] = 1.0
+            with pytest.raises(ValueError, match="read-only"):
+                np.from_dlpack(shared)[0] = 1.0
+            assert type(shared + 1) is np.ndarray and np.array_equal(shared, before)
+            capsule = shared.__dlpack__()  # as libraries ask that know no newer version
+            assert "dltensor" in repr(capsule)
+        lpu["cells"].shared("V")[3] = -60.0
+        assert lpu["cells"].get("V")[0, 3] == -60.0
 
 
 def test_more_cells_than_memory_holds() -> None:

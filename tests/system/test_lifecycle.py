@@ -30,7 +30,7 @@ def test_a_closed_lpu_refuses() -> None:
     with nd.LPU(neurons(), DT) as lpu:
         lpu.run(10)
     lpu.close()
-    for call in (lambda: lpu.run(10), lambda: lpu.backend.worked()):
+    for call in (lambda: lpu.run(10), lambda: lpu.backend.worked(), lambda: lpu.get("V")):
         with pytest.raises(nd.NeurodriverError, match="closed"):
             call()
 

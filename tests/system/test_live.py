@@ -232,8 +232,11 @@ def test_memory_is_shared() -> None:
         shared[0] = -48.5
         assert lpu.get("V")[1] == -48.5
         assert np.from_dlpack(shared).ctypes.data == shared.ctypes.data
-        lpu["LeakyIAF"].shared("resistance")[:] = 3.0
-        assert set(lpu.get("resistance")) == {3.0}
+        given = lpu["LeakyIAF"].shared("resistance")
+        for fixed in (given, np.from_dlpack(given), lpu["LeakyIAF"].shared("spike_state")):
+            with pytest.raises(ValueError, match="read-only"):
+                fixed[:] = 3.0
+        assert set(lpu.get("resistance")) == {9.0, 10.0, 11.0}
         with pytest.raises(nd.NeurodriverError, match="one number"):
             lpu["LeakyIAF"].shared("capacitance")
         with pytest.raises(nd.NeurodriverError, match="not stored in this order"):

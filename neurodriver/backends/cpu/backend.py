@@ -130,7 +130,7 @@ class CPUBackend:
         self._keep: list[Any] = []
         self.cuts: list[NDArray[np.int64]] = []
         """For each kernel the first component of each thread, and the count."""
-        self._handle: Handle | None = None
+        self.pool: Handle | None = None
         shared = like.memory if like else None
         self.memory: MemoryManager = MemoryManager(program, free_memory(), shared)
         self.findings = HostFindings(self.memory)
@@ -230,7 +230,7 @@ class CPUBackend:
         plan = _Plan(*counts, *[ct.addressof(t) for t in tables], times)
         self._keep.append(plan)
         made = self.runtime.nd_create(ct.byref(plan))
-        self._handle = Handle(self, self.runtime, made, self.threads)
+        self.pool = Handle(self, self.runtime, made, self.threads)
         self._run = self.runtime.nd_run
         self._run.argtypes = [_ptr, _i64, _i64]
 
@@ -253,11 +253,11 @@ class CPUBackend:
 
     def interrupt(self, seconds: float) -> bool:
         """Let a call in another thread raise `StepInterrupted`; return whether there was one."""
-        return self._handle is not None and self._handle.interrupt(seconds)
+        return self.pool is not None and self.pool.interrupt(seconds)
 
     def place_of_interrupt(self) -> str:
         """Return the step and the kernel in which a call was interrupted; empty if none was."""
-        return self._handle.place_of_interrupt(self.generated.tasks) if self._handle else ""
+        return self.pool.place_of_interrupt(self.generated.tasks) if self.pool else ""
 
     def run_phases(self, step: int, end: int) -> None:
         """Advance the next phases of a step up to one; ``run`` advances those that are left."""
@@ -336,9 +336,9 @@ class CPUBackend:
 
     def _open(self) -> ct.c_void_p:
         """Return the handle of the threads."""
-        if self._handle is None:
+        if self.pool is None:
             raise NeurodriverError("LPU: closed; make a new one to run again")
-        return self._handle.pointer
+        return self.pool.pointer
 
     def worked(self) -> list[int]:
         """Return how many component updates each thread has done."""
@@ -360,5 +360,5 @@ class CPUBackend:
 
     def close(self) -> None:
         """End the threads."""
-        if self._handle is not None:
-            self._handle.close()
+        if self.pool is not None:
+            self.pool.close()

@@ -49,9 +49,13 @@ class Handle:
     @property
     def pointer(self) -> ct.c_void_p:
         """Address of the object, the first argument of the library's functions."""
+        self.check_open()
+        return _ptr(self._address)
+
+    def check_open(self) -> None:
+        """Raise NeurodriverError where the threads have been ended."""
         if self._closed:
             raise NeurodriverError("LPU: closed; make a new one to run again")
-        return _ptr(self._address)
 
     def interrupt(self, seconds: float) -> bool:
         """End a call that another thread runs, within some seconds; return whether there was one.

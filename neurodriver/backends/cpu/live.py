@@ -28,6 +28,11 @@ class HostLiveMemory:
     def __init__(self, owner: CPUBackend) -> None:
         self.owner = owner
 
+    def _check_open(self) -> None:
+        """Raise NeurodriverError after the end of the threads: no step would read what is set."""
+        if self.owner.pool is not None:
+            self.owner.pool.check_open()
+
     def read(self, key: Key, at: At) -> NDArray[Any]:
         """Return elements of an array."""
         out: NDArray[Any] = self.owner.memory.array(key)[at]
@@ -49,6 +54,7 @@ class HostLiveMemory:
 
     def write(self, key: Key, values: Any, at: At = ALL) -> None:
         """Set a number, or elements of an array of the program, from the next step on."""
+        self._check_open()
         if self.owner.program.arrays[key].shape:
             self.owner.binding.own(key)[at] = values
             return
@@ -56,15 +62,18 @@ class HostLiveMemory:
 
     def write_row(self, variable: str, step: int, at: At, values: Any) -> None:
         """Set elements of the row of a step; events cannot be set so."""
+        self._check_open()
         self.owner.row(variable, step)[at] = values
 
     def share(self, key: Key, at: slice) -> NDArray[Any]:
         """Return elements of an array without a copy."""
+        self._check_open()
         out: NDArray[Any] = self.owner.binding.own(key)[at]
         return out
 
     def share_row(self, variable: str, step: int, at: slice) -> NDArray[Any]:
         """Return elements of the row of a step without a copy."""
+        self._check_open()
         return self.owner.row(variable, step)[at]
 
     def catch_up(self, step: int) -> None:

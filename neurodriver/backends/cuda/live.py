@@ -54,6 +54,7 @@ class DeviceLiveMemory:
 
     def write(self, key: Key, values: Any, at: At = ALL) -> None:
         """Set a number, or elements of an array of the program, from the next step on."""
+        self.owner.check_open()
         row = self.program.arrays[key]
         if row.shape:
             self._write(self._own(key), row.size, row.dtype, at, values)
@@ -67,6 +68,7 @@ class DeviceLiveMemory:
 
     def _write(self, address: int, size: int, dtype: np.dtype, at: At, values: Any) -> None:
         """Set elements of an array at an address."""
+        self.owner.check_open()
         with self.device.current():
             self.binding.values.write(address, size, dtype, at, values)
 
@@ -84,6 +86,7 @@ class DeviceLiveMemory:
 
     def _own(self, key: Key) -> int:
         """Return where an array of this program alone lies."""
+        self.owner.check_open()
         before = self.binding.address(key)
         with self.device.current():
             address = self.binding.own(key)
@@ -97,6 +100,7 @@ class DeviceLiveMemory:
         return self._shared(self.binding.row_address(variable, step), width, self.program.dtype, at)
 
     def _shared(self, address: int, size: int, dtype: np.dtype, at: slice) -> SharedArray:
+        self.owner.check_open()
         start, stop, _ = at.indices(size)
         with self.device.current():
             self.device.wait()  # other streams do not wait for what has been written
