@@ -1,7 +1,5 @@
 """Simulate neural circuits given as graphs."""
 
-from types import ModuleType as _ModuleType
-
 from . import importing as _importing  # noqa: F401  (first: what follows takes a while)
 from .circuit import AllToAll as AllToAll
 from .circuit import Batch as Batch
@@ -36,7 +34,7 @@ from .inputs import StepInput as StepInput
 from .inputs import UserInput as UserInput
 from .io import files as _files  # noqa: F401
 from .lazy import *  # noqa: F403
-from .lazy import LATER as _LATER
+from .lazy import public as _public
 from .model.component import Access as Access
 from .model.component import NDComponent as NDComponent
 from .model.component import Parameter as Parameter
@@ -58,6 +56,5 @@ from .results import open_recording as open_recording
 from .run.lpu import LPU as LPU
 from .version import __version__ as __version__
 
-_PUBLIC = [n for n, value in globals().items() if not isinstance(value, _ModuleType)]
-__all__ = [n for n in (*_PUBLIC, *_LATER) if not n.startswith("_")]
+__all__ = _public(globals())
 open = open_recording  # not in __all__: after `import *`, open() is still Python's own

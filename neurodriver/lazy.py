@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from . import adapters
@@ -89,6 +91,12 @@ if TYPE_CHECKING:
     __all__ += adapters.__all__
 else:
     __all__ = ["__dir__", "__getattr__"]
+
+
+def public(there: Mapping[str, object]) -> list[str]:
+    """Return the names of ``there`` without underscore that are no modules, and those of later."""
+    here = (name for name, value in there.items() if not isinstance(value, ModuleType))
+    return [name for name in (*here, *LATER) if not name.startswith("_")]
 
 
 def __getattr__(name: str) -> Any:
