@@ -48,6 +48,7 @@ EXTRAS["test"] = [
     "nbclient",
     "nbformat",
     "ipykernel",
+    "playwright>=1.40",  # drives a Chromium that is there
     "openmpi; sys_platform != 'win32'",  # mpiexec without a system package
     *NVRTC,
     *EXTRAS["mpi"],
@@ -93,6 +94,7 @@ setup(
         "neurodriver.codegen.cpu": ["*.h"],
         "neurodriver.backends.cpu": ["*.cpp", "*.h"],
         "neurodriver.compat.base_classes": ["*.h"],
+        "neurodriver.view": ["static/*"],
         **{name: ["*"] for name in DATA},
     },
     install_requires=[

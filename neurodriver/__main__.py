@@ -22,7 +22,7 @@ from .system import interrupt_main_thread
 class _Lazy(click.Group):
     """Imports a command's module when the command is called: the others stay cheap."""
 
-    names = ("run", "check", "convert", "models", "rules", "info", "plot")
+    names = ("run", "check", "convert", "models", "rules", "info", "plot", "view")
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.names)

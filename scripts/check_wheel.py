@@ -25,6 +25,7 @@ IN_WHEEL = (
     "neurodriver/components/axon_hillocks/leaky_iaf.py",
     "neurodriver/circuits/data/optic_lobe/types.csv",
     "neurodriver/circuits/data/circuits/one_neuron.gexf",
+    "neurodriver/view/static/view.js",
     "neurodriver/py.typed",
 )
 IN_SDIST = (

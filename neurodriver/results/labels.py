@@ -23,6 +23,19 @@ class RecordingLabels:
     dt: float
     sample_interval: int
     attributes: dict[str, Any]
+    _known_labels: dict[str, VariableLabels] | None = None
+
+    def share_labels(self, known: dict[str, VariableLabels]) -> None:
+        """Describe columns as ``known`` does, and add to it what it lacks.
+
+        So a file that is opened again and again is asked for the names of its columns once.
+
+        Parameters
+        ----------
+        known : dict of variable to VariableLabels
+            Of recordings of the same file or recorder.
+        """
+        self._known_labels = known
 
     @abstractmethod
     def _stored(self, variable: str) -> StoredVariable:
@@ -69,6 +82,13 @@ class RecordingLabels:
         return self._stored(variable).unit
 
     def _labels(self, variable: str) -> VariableLabels:
+        if self._known_labels is None:
+            return self._read_labels(variable)
+        if variable not in self._known_labels:
+            self._known_labels[variable] = self._read_labels(variable)
+        return self._known_labels[variable]
+
+    def _read_labels(self, variable: str) -> VariableLabels:
         stored = self._stored(variable)
         step = self.dt * (1 if stored.events else self.sample_interval)
         uids, population = tuple(stored.uids()), stored.population()

@@ -15,7 +15,7 @@ ORDER = (
     "version", "importing", "errors", "arguments", "html", "quantities", "settings", "system",
     "mpi", "adapters", "profiling", "native", "model", "components", "ports", "circuit", "io",
     "results", "recorders", "inputs", "circuits", "plan", "codegen", "backends", "state", "run",
-    "error_driven", "parallel", "plot", "sweeps", "experiment", "published", "pynn", "lazy",
+    "error_driven", "parallel", "plot", "view", "sweeps", "experiment", "published", "pynn", "lazy",
     "neurodriver", "cli", "__main__", "compat",
 )  # fmt: skip
 """Folders and modules from the ground floor up; ``neurodriver`` is the package's ``__init__``."""

@@ -1,0 +1,6 @@
+"""A view of recordings and of living LPUs, in a browser or in a notebook.
+
+``watched.py`` opens what is looked at. ``answers.py`` answers the questions of a page:
+``events.py`` counts events, ``rows.py`` takes rows, ``places.py`` and ``map.py`` make a map.
+``server.py`` serves the page of ``page.py`` to this machine alone.
+"""

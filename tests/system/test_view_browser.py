@@ -1,0 +1,156 @@
+"""The page of a view in a real browser: headless Chromium, driven by Playwright."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import neurodriver as nd
+from neurodriver.view.answers import Viewer
+from neurodriver.view.server import ViewServer
+from neurodriver.view.watched import watched_file
+
+playwright = pytest.importorskip(
+    "playwright.sync_api", reason="a browser is driven by playwright, of the extra 'test'"
+)
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), ""
+)
+pytestmark = pytest.mark.skipif(not CHROMIUM, reason="no Chromium; apt-get install chromium")
+
+QUIET = (
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+)  # fmt: skip
+"""Options without which it asks for hosts of its maker."""
+
+SECONDS = 30_000
+"""Time that the page may take on a busy machine, ms."""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Start a browser without a window."""
+    with playwright.sync_playwright() as driver:
+        made = driver.chromium.launch(executable_path=CHROMIUM, args=list(QUIET), timeout=SECONDS)
+        yield made
+        made.close()
+
+
+class Opened:
+    """A page, what it has asked for, and what went wrong in it."""
+
+    def __init__(self, browser: Any, address: str) -> None:
+        self.page = browser.new_page(viewport={"width": 1100, "height": 900})
+        self.page.set_default_timeout(SECONDS)
+        self.faults: list[str] = []
+        self.asked: list[str] = []
+        self.page.on("pageerror", lambda error: self.faults.append(str(error)))
+        self.page.on("console", self.heard)
+        self.page.on("request", lambda request: self.asked.append(request.url))
+        self.page.goto(address)
+        self.page.wait_for_selector("main[data-drawn]")
+
+    def heard(self, said: Any) -> None:
+        """Take what the page prints for a fault if it is an error."""
+        if said.type == "error":
+            self.faults.append(said.text)
+
+    def drawn_after(self, act: Any) -> None:
+        """Do something, and wait until the page has been drawn again."""
+        before = self.page.get_attribute("main", "data-drawn")
+        act()
+        self.page.wait_for_function(
+            "before => document.querySelector('main').dataset.drawn !== before", arg=before
+        )
+
+    def typed(self, uids: str) -> None:
+        """Type uids into the field of the values."""
+        self.page.fill("[placeholder^=uids]", uids)
+        self.page.press("[placeholder^=uids]", "Enter")
+
+    def ink(self, figure: str) -> int:
+        """Return how many dark pixels the middle of a figure has, or bright ones of colour."""
+        return int(self.page.eval_on_selector(f"[data-figure={figure}] canvas", INK))
+
+    def note(self, figure: str) -> str:
+        """Return the text below a figure."""
+        return str(self.page.inner_text(f"[data-figure={figure}]"))
+
+
+INK = """canvas => {
+  const pen = canvas.getContext("2d"), w = canvas.width, h = canvas.height;
+  const data = pen.getImageData(w * 0.2, h * 0.1, w * 0.6, h * 0.7).data;
+  let count = 0;
+  for (let i = 0; i < data.length; i += 4) {
+    if (data[i + 3] > 200 && data[i] + data[i + 1] + data[i + 2] < 600) count += 1;
+  }
+  return count;
+}"""
+
+
+def layer() -> tuple[nd.Circuit, nd.StepInput]:
+    """Return a layer of neurons, and a current that lets those on the right fire more often."""
+    cells = nd.Population(
+        "LeakyIAF", name="sheet", axes={"y": 6, "x": 8}, resting_potential=-70.0,
+        reset_potential=-70.0, threshold=-45.0, capacitance=2.0, resistance=10.0, initV=-70.0,
+    )  # fmt: skip
+    current = np.tile(np.linspace(2.0, 6.0, 8), 6)
+    return nd.Circuit([cells]), nd.StepInput("I", cells, current)
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the recording of the layer."""
+    path = tmp_path_factory.mktemp("view") / "sheet.h5"
+    circuit, current = layer()
+    recorder = nd.HDF5Recorder(path, [("V", None), ("spike_state", None)])
+    with nd.LPU(circuit, 1e-4, current, [recorder]) as lpu:
+        lpu.run(duration=0.2)
+    return path
+
+
+def test_a_file(browser: Any, file: Path) -> None:
+    """Raster, rates, values and a map are drawn; the slider chooses the time."""
+    with ViewServer(Viewer(file.name, watched_file(file))) as server:
+        opened = Opened(browser, server.address)
+        page = opened.page
+        spikes = len(nd.open(file).spikes.time)
+        assert page.title() == "sheet.h5 - neurodriver"
+        assert f"{spikes} events of 48 components" in opened.note("raster")
+        assert "sheet (48)" in opened.note("rates") and "V (mV)" in opened.note("rows")
+        assert all(opened.ink(one) > 40 for one in ("raster", "rates", "rows", "map"))
+        opened.drawn_after(
+            lambda: page.select_option("[aria-label='length of the window']", "0.01")
+        )
+        assert "0.19 s to 0.2 s of 0.2 s" in page.inner_text(".nd-window")
+        some = opened.ink("raster")
+        opened.drawn_after(lambda: page.locator("[type=range]").fill("5"))  # before any spike
+        assert "0 s to 0.01 s of 0.2 s" in page.inner_text(".nd-window")
+        assert "0 events of 48" in opened.note("raster") and opened.ink("raster") < some
+        opened.drawn_after(
+            lambda: page.select_option("[aria-label='population of the map']", "sheet")
+        )
+        assert "positions along x and y" in opened.note("map")
+        opened.drawn_after(lambda: opened.typed("sheet/7, sheet/0"))
+        assert "sheet/7 sheet/0" in opened.note("rows")
+        opened.drawn_after(lambda: opened.typed("sheet/99"))
+        assert "no column 'sheet/99'" in page.inner_text("[role=alert]")
+        assert opened.faults == []
+        own = f"http://127.0.0.1:{server.port}/"
+        assert opened.asked and all(one.startswith((own, "data:")) for one in opened.asked)
+        page.close()
+
+
+def test_a_wrong_token(browser: Any, file: Path) -> None:
+    """There is a sentence instead of the page."""
+    with ViewServer(Viewer(file.name, watched_file(file))) as server:
+        page = browser.new_page()
+        page.goto(server.address.replace(server.token, "x"), timeout=SECONDS)
+        assert page.inner_text("body").startswith("the token is missing or wrong")
+        page.close()
