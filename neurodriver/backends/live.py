@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -19,6 +20,18 @@ At = slice | NDArray[np.int64]
 ALL = slice(None)
 
 
+class StateReads(Protocol):
+    """Reads elements of some arrays again and again."""
+
+    def begin(self) -> None:
+        """Begin to read all values."""
+        ...
+
+    def finish(self) -> Sequence[NDArray[Any]]:
+        """Return the values; they are valid until the next begin, or until a step is computed."""
+        ...
+
+
 class LiveMemory(Protocol):
     """Reads and writes the memory of one backend; the next step reads what has been written."""
 
@@ -31,6 +44,10 @@ class LiveMemory(Protocol):
 
         None where they are not in the memory of the host, or no neighbours.
         """
+        ...
+
+    def reads(self, wanted: Sequence[tuple[Key, slice]]) -> StateReads:
+        """Return what reads elements of some states again and again."""
         ...
 
     def read_row(self, variable: str, step: int, at: At) -> NDArray[Any]:
@@ -93,7 +110,7 @@ class Unchangeable:
 
     def __init__(self, memory: LiveMemory, reason: str) -> None:
         self.read, self.read_row, self.number = memory.read, memory.read_row, memory.number
-        self.lasting = memory.lasting
+        self.lasting, self.reads = memory.lasting, memory.reads
         self._reason = reason
 
     def __getattr__(self, name: str) -> Any:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from neurodriver.errors import RequestError, near, quoted
 from neurodriver.run.lpu import LPU
+from neurodriver.run.state_reader import StateReader
 
 from .circuit import CYCLE, circuit_of, first_units
 from .context import ContextPath
@@ -50,6 +51,7 @@ class Trials:
         self.count = 1 if items is None else int(items)
         weights = first_weights(network)
         self.lpu = LPU(circuit_of(network, weights), CYCLE, batch=items, **options)
+        self._read = StateReader(self.lpu, READ)
         self.learner = Learner(
             network, weights, self.count, communicator, slow_interval, inhibition_interval
         )
@@ -184,7 +186,7 @@ class Trials:
     def states(self) -> list[ItemStates]:
         """Return the states of each item that learning and statistics read."""
         if not self._states:
-            read = {name: np.asarray(self.lpu.get(name), np.float64) for name in READ}
+            read = {name: np.asarray(one, np.float64) for name, one in self._read().items()}
             if self.items is None:
                 read = {name: values[None] for name, values in read.items()}
             found: list[dict[str, dict[str, Reals]]] = [

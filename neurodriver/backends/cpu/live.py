@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes as ct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
@@ -15,6 +15,26 @@ from ..live import ALL, At
 
 if TYPE_CHECKING:
     from .backend import CPUBackend
+
+
+class HostReads:
+    """Reads states in host memory: they are where they are.
+
+    Parameters
+    ----------
+    views : list of array
+        Show the present values.
+    """
+
+    def __init__(self, views: list[NDArray[Any]]) -> None:
+        self._views = views
+
+    def begin(self) -> None:
+        """Do nothing: the values are there."""
+
+    def finish(self) -> list[NDArray[Any]]:
+        """Return the values."""
+        return self._views
 
 
 class HostLiveMemory:
@@ -43,6 +63,10 @@ class HostLiveMemory:
         if not isinstance(at, slice) or self.owner.program.arrays[key].role is not Role.STATE:
             return None
         return self.read(key, at)
+
+    def reads(self, wanted: Sequence[tuple[Key, slice]]) -> HostReads:
+        """Return what reads elements of some states again and again."""
+        return HostReads([self.read(key, at) for key, at in wanted])
 
     def read_row(self, variable: str, step: int, at: At) -> NDArray[Any]:
         """Return elements of the row of a step."""

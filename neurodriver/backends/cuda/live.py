@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from ...native.shared import CUDA, SharedArray
 from ...plan.arrays import Key, Kind, SegmentOwner
 from ...plan.sums.gather import Gather
 from ..live import ALL, At
+from .state_reads import DeviceReads
 
 if TYPE_CHECKING:
     from .backend import CUDABackend
@@ -36,6 +38,10 @@ class DeviceLiveMemory:
 
     def lasting(self, key: Key, at: At) -> None:
         """Return None: values are in the memory of the device."""
+
+    def reads(self, wanted: Sequence[tuple[Key, slice]]) -> DeviceReads:
+        """Return what reads elements of some states again and again."""
+        return DeviceReads(self.owner, wanted)
 
     def read_row(self, variable: str, step: int, at: At) -> NDArray[Any]:
         """Return elements of the row of a step; they are valid as those of `read` are."""

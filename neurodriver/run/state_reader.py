@@ -1,0 +1,158 @@
+"""``StateReader``: reads several states of all components, again and again.
+
+A program that looks at many states between two calls spends most of its time on looking up where
+they are, and on a GPU on waiting for one small copy after the other. A reader looks them up once.
+From a GPU they come in a few copies, and the host waits once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..backends.live import StateReads
+from ..plan.arrays import Key, PopulationOwner, Role
+from .live import GroupPart
+from .live_places import Live, Place, Rows
+from .program_cache import ProgramCache
+
+if TYPE_CHECKING:
+    from .live_values import LiveValues
+
+Values = NDArray[np.floating]
+
+
+@dataclass(frozen=True)
+class ReadPart:
+    """Values of one name, or of one element of a vector, of some components of a group.
+
+    Attributes
+    ----------
+    out : slice or array
+        Where they stand among those of all components.
+    element : int
+        Of a vector.
+    rows : slice or array
+        The components within the group.
+    place : Place
+        Where the values are.
+    number : int or None
+        Which of the arrays it is that are read together. None: it is read alone, as rows of
+        variables and parameters are.
+    """
+
+    out: Rows
+    element: int
+    rows: Rows
+    place: Place
+    number: int | None
+
+
+@dataclass(frozen=True)
+class NameLayout:
+    """The parts of one name.
+
+    Attributes
+    ----------
+    count : int
+        Components that have it.
+    size : int
+        Elements of a vector; 0 for what is no vector.
+    parts : list of ReadPart
+    """
+
+    count: int
+    size: int
+    parts: list[ReadPart]
+
+    def empty(self, copies: int, dtype: np.dtype) -> Values:
+        """Return an array for the values of all copies."""
+        return np.empty((copies, self.count, self.size)[: 3 if self.size else 2], dtype)
+
+    def fill(self, out: Values, arrays: Sequence[Values], copy: Live) -> None:
+        """Copy the values of one copy into an array (components,) or (components, elements)."""
+        for part in self.parts:
+            alone = part.number is None
+            values = part.place.read(copy, part.rows) if alone else arrays[part.number or 0]
+            if self.size:
+                out[part.out, part.element] = values
+            else:
+                out[part.out] = values
+
+
+class StateReader:
+    """Reads variables, states and parameters of all components that have them.
+
+    Parameters
+    ----------
+    lpu : LPU
+        One that is not divided between devices.
+    names : sequence of str
+        What is read. States come fast from a GPU; other names are read one by one.
+
+    Examples
+    --------
+    >>> read = StateReader(lpu, ["V", "w"])  # doctest: +SKIP
+    >>> read()["V"].shape  # doctest: +SKIP
+    (1000,)
+    """
+
+    def __init__(self, lpu: LiveValues, names: Sequence[str]) -> None:
+        self._lpu, self.names, self._found = lpu, tuple(names), ProgramCache()
+
+    def __call__(self) -> dict[str, Values]:
+        """Return a copy of the present values of each name.
+
+        Each array is what ``lpu.get`` returns: (n,), or (n, elements) for a vector. Of a batch it
+        has an axis of copies before these.
+
+        Raises
+        ------
+        NeurodriverError
+            For a name that nothing has.
+        """
+        simulation = self._lpu.simulation
+        layouts, reads = self._found.get(simulation.program, "reads", self._prepared)
+        copies: Sequence[Live] = simulation.copies
+        for one in reads:
+            one.begin()
+        dtype = simulation.program.dtype
+        out = {name: layout.empty(len(reads), dtype) for name, layout in layouts.items()}
+        for number, one in enumerate(reads):
+            arrays = one.finish()
+            for name, layout in layouts.items():
+                layout.fill(out[name][number], arrays, copies[number])
+        several = self._lpu.variants is not None
+        return out if several else {name: values[0] for name, values in out.items()}
+
+    def _prepared(self) -> tuple[dict[str, NameLayout], list[StateReads]]:
+        """Find out where all values are."""
+        layouts: dict[str, NameLayout] = {}
+        wanted: list[tuple[Key, slice]] = []
+        for name in self.names:
+            components = self._lpu._having(name)
+            elements = components._elements(name)
+            parts: list[ReadPart] = []
+            for element, one in enumerate(elements or [name]):
+                for part, place, _ in components._placed(one):
+                    found = self._state(part, place)
+                    number = len(wanted) if found else None
+                    wanted += [found] if found else []
+                    parts.append(ReadPart(part.out, element, part.rows, place, number))
+            layouts[name] = NameLayout(len(components), len(elements), parts)
+        copies: Sequence[Live] = self._lpu.simulation.copies
+        return layouts, [copy.backend.live.reads(wanted) for copy in copies]
+
+    def _state(self, part: GroupPart, place: Place) -> tuple[Key, slice] | None:
+        """Return the array of a state, and which elements of it are read; None of other values."""
+        array = place.array
+        if array is None or array.role is not Role.STATE or place.one_for_all:
+            return None
+        if place.column is not None or not isinstance(array.key.owner, PopulationOwner):
+            return None
+        ordered = part.number not in self._lpu.simulation.program.layout.positions
+        return (array.key, part.rows) if ordered and isinstance(part.rows, slice) else None
