@@ -33,6 +33,7 @@ struct nd_arrivals : nd_learning<Rule, Code, Slot, depth> {
     /* `count` spikes of a source arrive in step n: what is known of it is prefetched first. */
     void expect(long long row, int count, int n)
     {
+        if (count <= 0) return;
         if (queued == ND_QUEUE) take_queue(n);
         __builtin_prefetch(parts + row * stride);
         __builtin_prefetch(arrivals + 2 * row, 1);
@@ -57,25 +58,39 @@ struct nd_arrivals : nd_learning<Rule, Code, Slot, depth> {
             const auto &q = queue[i - ND_SOURCES_AHEAD];
             forward = q.forward;
             back = q.back;
-            arrive(q.row, q.count, n);
+            add<ND_ARRIVAL>(q.row, source(q.row, q.count), n);
         }
+        for (int first = 0; first < queued; first += ND_BATCH_LANES) note_arrivals(first, n);
         queued = 0;
         forward = forward_next;
         back = back_next;
     }
 
-    /* `count` spikes of a source arrive at its synapses in step n. */
-    void arrive(long long row, int count, int n)
+    /* Some sources of the queue have spikes that arrive in step n: what is known of them then. Their
+     * traces are advanced side by side. */
+    void note_arrivals(int first, int n)
     {
-        if (count <= 0) return;
-        const Source s = source(row, count);
-        add<ND_ARRIVAL>(row, s, n);
-        for (int v = 0; v < PRE; ++v) {
-            pre[v][2 * row + 1] = s.x[v];
-            pre[v][2 * row] = rule.pre_after(v, s.x[v], n - s.last, count);
+        const int left = queued - first, m = left < ND_BATCH_LANES ? left : ND_BATCH_LANES;
+        int steps[ND_BATCH_LANES] = {};
+        real count[ND_BATCH_LANES] = {};
+        for (int i = 0; i < m; ++i) {
+            int *const at = arrivals + 2 * queue[first + i].row;
+            steps[i] = n - at[0];
+            count[i] = (real)queue[first + i].count;
+            at[1] = at[0];
+            at[0] = n;
         }
-        arrivals[2 * row + 1] = s.last;
-        arrivals[2 * row] = n;
+        for (int v = 0; v < PRE; ++v) {
+            real x[ND_BATCH_LANES] = {}, next[ND_BATCH_LANES];
+            for (int i = 0; i < m; ++i) x[i] = pre[v][2 * queue[first + i].row];
+            ND_SIMD
+            for (int i = 0; i < ND_BATCH_LANES; ++i) next[i] = rule.pre_after(v, x[i], steps[i], count[i]);
+            for (int i = 0; i < m; ++i) {
+                real *const at = pre[v] + 2 * queue[first + i].row;
+                at[1] = x[i];
+                at[0] = next[i];
+            }
+        }
     }
 
     /* Put the synapses of a source into the batch; advance it whenever it is full. */
