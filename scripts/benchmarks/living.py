@@ -19,6 +19,9 @@ from .table import Row, Table
 COUNT = 100_000
 """Components whose values are read and set."""
 
+STEPPED = 1000
+"""Neurons that are advanced step by step."""
+
 CELL = {
     "resting_potential": -70.0,
     "threshold": -45.0,
@@ -35,6 +38,7 @@ def run(rounds: int, python: str | None) -> Iterator[Row]:
 def table(table: Table) -> Iterator[Row]:
     """Yield the rows of reading, of setting, and of a checkpoint; floors are plain copies."""
     yield from _values(table)
+    yield _single_steps(table)
     yield _checkpoint(table)
 
 
@@ -72,6 +76,36 @@ def _values(table: Table) -> Iterator[Row]:
                 "target": f"<= {1e3 * most:.3f} ms",
                 "met": "yes" if spent <= most else "no",
             }
+
+
+def _single_steps(table: Table) -> Row:
+    """Return the row of steps that are called one by one, each with a view of a state."""
+    given = {"noise": 5.0, "a": 0.02, "b": 0.2, "c": -60.0, "d": 5.0}
+    cells = nd.Population("IzhikevichNoisy", STEPPED, name="cells", **given)
+    fan, late = nd.FixedOutDegree(100), nd.Uniform(1e-3, 10e-3)
+    links = [nd.Projection(cells, cells, fan, weight=nd.Uniform(0, 1), delay=late, name="e")]
+    with table.lpu(nd.Circuit([cells], links, seed=1), 1e-3, []) as lpu:
+        view, lengths = lpu["cells"], []
+        lpu.advance(20)
+        for shared in (False, True):
+            times = []
+            for _ in range(table.rounds):
+                begin = time.perf_counter()
+                for _ in range(1000):
+                    lpu.advance(1)
+                    if shared:
+                        view.shared("u")
+                times.append((time.perf_counter() - begin) * 1e3)
+            lengths.append(median(times))
+        begin = time.perf_counter()
+        lpu.advance(10_000)
+        alone = (time.perf_counter() - begin) * 1e2
+    return {
+        "case": f"living: {STEPPED:,} neurons, a call for each step, with a view of a state",
+        "us a step": lengths[1],
+        "floor": f"without a view {lengths[0]:.1f} us, in one call {alone:.1f} us",
+        **table.judged("<= 60 us", lengths[1] <= 60.0),
+    }
 
 
 def _checkpoint(table: Table) -> Row:
