@@ -353,8 +353,8 @@ def _digest(circuit: Circuit) -> str:
     for group in circuit.groups:
         state.update(f"{group.name}:{group.count};".encode())
         if isinstance(group.names, Numbered):
-            for i, names in enumerate(group.names.chunks()):
-                state.update(("\0" * bool(i) + "\0".join(names)).encode())
+            for names in group.names.joined():
+                state.update(names.encode())
         elif group.names is not None:
             state.update("\0".join(group.names.tolist()).encode())
         for name, column in sorted({**group.params, **group.labels}.items()):

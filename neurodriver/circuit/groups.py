@@ -82,6 +82,15 @@ class Numbered:
         while some := list(islice(names, CHUNK)):
             yield some
 
+    def joined(self) -> Iterator[str]:
+        """Yield the parts of one text: all names, with null characters between them."""
+        between = ""
+        for name, count in self.parts:
+            for first in range(0, count, CHUNK):
+                numbers = map(str, range(first, min(first + CHUNK, count)))
+                yield f"{between}{name}/" + f"\0{name}/".join(numbers)
+                between = "\0"
+
     def first(self, count: int) -> list[str]:
         """Return the first names."""
         return list(islice(self.listed(), count))
