@@ -189,9 +189,12 @@ class LearningConnections(SynapseSummaries):
         self._checked(name, values, at, of)()
 
     def _checked(
-        self, name: str, values: ArrayLike, at: Any, of: Ends | None
+        self, name: str, values: ArrayLike, at: Any, of: Ends | None, known: bool = False
     ) -> Callable[[], None]:
-        """Return what sets a number of the synapses, after all that may be refused."""
+        """Return what sets a number of the synapses, after all that may be refused.
+
+        ``known`` values have been checked: another copy of a batch, with equal bounds, takes them.
+        """
         synapses, step = self._current(), self._simulation().step
         if name in synapses.rule.doses():
             level = self._level(name, values, at, of)
@@ -199,7 +202,8 @@ class LearningConnections(SynapseSummaries):
         self._check_name(synapses, name)
         which = self._which(at, of)
         numbers = self._numbers(name, values, len(which))
-        self._check_values(synapses, name, which, numbers)
+        if not known:
+            self._check_values(synapses, name, which, numbers)
         whole: NDArray[np.floating] = numbers
         if not (at is None and of is None):
             whole = synapses.read(name)

@@ -77,9 +77,17 @@ class CopiedLearningConnections(LearningConnections):
             raise NeurodriverError(
                 f"'{self.name}', '{name}': {want} are needed, got {values!r:.60}"
             ) from None
-        ready = [one._checked(name, row, at, of) for one, row in zip(copies, numbers, strict=True)]
+        same = name == "weight" and np.ndim(values) < 2 and not self._own_bounds()
+        ready = [
+            one._checked(name, row, at, of, known=same and one is not copies[0])
+            for one, row in zip(copies, numbers, strict=True)
+        ]
         for change in ready:
             change()
+
+    def _own_bounds(self) -> bool:
+        """Whether synapses have bounds of their own, which may differ between copies."""
+        return bool({*(self._rule.bounds or ())} & {*self._each()[0].names})
 
     def histogram(self, *given: Any, **more: Any) -> Any:
         """Refuse: each copy has counts of its own."""

@@ -307,6 +307,8 @@ def test_synapses_of_copies_are_read_and_set() -> None:
         before = each.get()
         for change, said in (
             (lambda: each.set("weight", [[0.1], [0.2], [7.0]]), "within the bounds"),
+            (lambda: each.set("weight", 7.0), "within the bounds"),
+            (lambda: each.set("weight", np.nan, at=[3]), "within the bounds"),
             (lambda: each.set("weight", np.zeros((2, 1))), r"broadcasts to \(copies, m\)"),
             (lambda: each.set("dopamine", np.zeros((3, 1))), r"broadcasts to \(copies,\)"),
             (each.means, r"lpu.copies\[b\]\['learning'\].means"),
@@ -317,10 +319,26 @@ def test_synapses_of_copies_are_read_and_set() -> None:
             with pytest.raises(nd.NeurodriverError, match=said):
                 change()
         assert np.array_equal(each.get(), before)
+        each.set("weight", 0.25, at=[2])
+        assert (each.get()[:, 2] == 0.25).all() and len(np.unique(each.get(), axis=0)) == 3
+        before = each.get()
         each.learn(False)
         assert not lpu.copies[1]["learning"].learning
         lpu.run(30)
         assert np.array_equal(each.get(), before)
+
+
+def test_copies_with_bounds_of_their_own() -> None:
+    """A weight that one copy takes is refused where it is above the bound of another copy."""
+    with learning(Pairs(w_max=np.full(SYNAPSES, 2.0)), batch=2) as lpu:
+        each = lpu["learning"]
+        each.set("weight", 0.5)
+        lpu.copies[1]["learning"].set("w_max", 1.0)
+        with pytest.raises(nd.NeurodriverError, match="within the bounds of Pairs, 0 to 1"):
+            each.set("weight", 1.5)
+        assert (each.get() == 0.5).all()
+        lpu.copies[0]["learning"].set("weight", 1.5)
+        assert (each.get() == [[1.5], [0.5]]).all()
 
 
 def test_pairs_that_see_each_other_differ() -> None:
