@@ -10,7 +10,8 @@ NVRTC = [  # compiles CUDA C++ without a GPU and without a toolkit; no wheels fo
     "nvidia-cuda-nvrtc>=13.0; sys_platform != 'darwin'",
 ]
 EXTRAS = {
-    "gpu": ["pycuda>=2025.1.2", *NVRTC],  # the first that builds with CUDA 13
+    "gpu": NVRTC,
+    "pycuda": ["pycuda>=2025.1.2"],  # the first that builds with CUDA 13
     "mpi": ["mpi4py>=4"],
     "parts": ["mpi4py>=4", "pymetis>=2025.1"],
     "plot": ["matplotlib>=3.8", "pillow>=10"],

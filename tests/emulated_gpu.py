@@ -191,13 +191,8 @@ class EmulatedDevice:
         self.stream = Stream()
         self.drain, self.lists = Stream(self.stream), Stream(self.stream)
         self.queue = self.stream.work
-        self.cuda = SimpleNamespace(
-            mem_alloc=self.allocate,
-            memset_d8=lambda address, value, n: ct.memset(address, value, n),
-            memcpy_dtod=self._copy,
-            Event=Event,
-            Context=SimpleNamespace(synchronize=self.wait),
-        )
+
+    event = Event
 
     @contextmanager
     def current(self) -> Iterator[None]:
@@ -270,6 +265,8 @@ class EmulatedDevice:
 
     def wait(self) -> None:
         self.stream.run()
+
+    synchronize = wait
 
 
 class EmulatedCode:

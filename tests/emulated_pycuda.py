@@ -21,6 +21,7 @@ import numpy as np
 import pytest
 
 from neurodriver.backends.cuda.on_device import DeviceMemory
+from neurodriver.compat import lpu, pm_gpu
 from neurodriver.native.compiler import find_compiler
 
 _PRELUDE = """
@@ -304,6 +305,8 @@ def emulate_pycuda(monkeypatch: pytest.MonkeyPatch) -> None:
         if "." in name:
             setattr(modules["pycuda"], name.partition(".")[2], module)
     monkeypatch.setattr(DeviceMemory, "_call", _helper)
+    for user in (lpu, pm_gpu):
+        monkeypatch.setattr(user, "device_count", Device.count)
     monkeypatch.setattr("emulated_gpu.OWN_CLASSES", True)
 
 

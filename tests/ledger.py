@@ -166,7 +166,8 @@ UNSUPPORTED = [
 
 
 def _gpus(number: int) -> str:
-    from neurodriver.backends.cuda.device import DeviceError, device_count
+    from neurodriver.backends.cuda.device import device_count
+    from neurodriver.backends.cuda.driver import DeviceError
 
     try:
         found = device_count()
@@ -224,10 +225,8 @@ NEEDS: dict[str, Callable[[], str]] = {
     "NVRTC": lambda: _unless(
         _cuda_compiler() == "NVRTC", "cuda-bindings and nvidia-cuda-nvrtc are not installed"
     ),
-    "nvcc": lambda: _unless(
-        _package("pycuda") and shutil.which("nvcc") is not None,
-        "PyCUDA and nvcc are not installed",
-    ),
+    "nvcc": lambda: _unless(shutil.which("nvcc") is not None, "nvcc is not installed"),
+    "PyCUDA": lambda: _unless(_package("pycuda"), "PyCUDA is not installed"),
     "no PyCUDA": lambda: _unless(not _package("pycuda"), "PyCUDA is installed"),
     "no dill": lambda: _unless(not _package("dill"), "dill is installed and sends more"),
     "vectors that gather": lambda: _unless(

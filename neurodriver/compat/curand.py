@@ -44,7 +44,7 @@ def curand_setup(num_threads: int, seed: int) -> Any:
     """
     if isinstance(stand_ins.SourceModule, stand_ins.Absent):
         advice = "the text of a declared model draws with uniform() and normal()"
-        message = "curand_setup needs PyCUDA and a GPU: pip install 'neurodriver[gpu]'"
+        message = "curand_setup needs PyCUDA and a GPU: pip install 'neurodriver[gpu,pycuda]'"
         raise stand_ins.NoDeviceError(f"{message}; {advice}")
     states = stand_ins.garray.empty(int(num_threads) * WORDS, np.int32)
     kernel = stand_ins.SourceModule(_TEXT, no_extern_c=True).get_function("begin")

@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..backends.choice import Choice, gpu_number
-from ..backends.cuda.device import DeviceError, device_count
+from ..backends.cuda.device import device_count
+from ..backends.cuda.driver import DeviceError
+from ..backends.cuda.pycuda_driver import pycuda_driver
 from ..errors import PortError
 from .components import dtype_to_ctype
 from .ports import BasePortMapper
@@ -96,12 +98,14 @@ class GPUPortMapper(PortMapper):
 def _arrays() -> Any:
     """Return PyCUDA's module of arrays; a context is current then."""
     try:
+        cuda = pycuda_driver()
+        if cuda is None:
+            raise DeviceError("that needs PyCUDA: `pip install 'neurodriver[gpu,pycuda]'`")
         if not device_count():
             raise DeviceError("there is no GPU")
     except DeviceError as error:
         advice = "PortMapper of neurokernel.pm keeps them on the CPU"
         raise NoGPUError(f"GPUPortMapper keeps its values on a GPU: {error}; {advice}") from None
-    import pycuda.driver as cuda
     from pycuda import gpuarray
 
     if cuda.Context.get_current() is None:

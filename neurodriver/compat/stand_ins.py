@@ -35,7 +35,7 @@ class Absent:
         return Absent(f"{self._name}.{name}")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        message = f"{self._name} needs PyCUDA and a GPU: pip install 'neurodriver[gpu]'"
+        message = f"{self._name} needs PyCUDA and a GPU: pip install 'neurodriver[gpu,pycuda]'"
         raise NoDeviceError(f"{message}; on the CPU, models give get_update_template() instead")
 
     def __instancecheck__(self, instance: object) -> bool:

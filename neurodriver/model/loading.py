@@ -162,7 +162,7 @@ def _files_in(path: Path) -> Iterator[Path]:
 def _hint(error: BaseException) -> str:
     """Return what to do about an import that failed, where it is known."""
     if isinstance(error, ModuleNotFoundError) and (error.name or "").startswith("pycuda"):
-        return "; its kernels take a GPU and `pip install 'neurodriver[gpu]'`"
+        return "; its kernels take a GPU and `pip install 'neurodriver[gpu,pycuda]'`"
     return ""
 
 

@@ -39,7 +39,11 @@ def check_backend(group: Group, backend: str) -> None:
     allowed = backends_of(group.model)
     if backend not in allowed:
         other, both = allowed[0], ", ".join(map(repr, (*allowed, backend)))
-        needs = "; that takes a GPU and `pip install 'neurodriver[gpu]'`" if other == "cuda" else ""
+        needs = (
+            "; that takes a GPU and `pip install 'neurodriver[gpu,pycuda]'`"
+            if other == "cuda"
+            else ""
+        )
         raise ModelError(
             f"{group.name} runs on {' and '.join(allowed)}, this LPU's backend is '{backend}'; "
             f"choose backend '{other}' (NEURODRIVER_BACKEND={other}){needs}; or let a class that "

@@ -111,10 +111,10 @@ def _per_round(
     """Return the seconds of a round of a kernel; two lengths cancel the cost of the launch."""
     with device.current():
         code = Loaded(device, compile_cubin(text, device.arch))
-        function, room = code.function(name), device.cuda.mem_alloc(8)
+        function, room = code.function(name), device.allocate(8)
 
         def run(rounds: int) -> float:
-            device.cuda.memset_d32(int(room), 0, 2)
+            device.clear(int(room), 8)
             values, types = (int(room), rounds), (POINTER, LONG)
             return device_seconds(
                 device, lambda: launch(device, function, blocks, threads, values, types, width)

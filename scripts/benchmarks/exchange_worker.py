@@ -111,7 +111,7 @@ def staged(count: int, rounds: int, number: int) -> float:
     with device.current():
         out, into = device.pinned(count, np.float64), device.pinned(count, np.float64)
         out[:] = 0
-        memory = device.cuda.mem_alloc(out.nbytes)
+        memory = device.allocate(out.nbytes)
         device.upload(int(memory), out)
         world.Barrier()
         begin = time.perf_counter()
@@ -128,10 +128,9 @@ def staged(count: int, rounds: int, number: int) -> float:
 
 def on_gpus(count: int, rounds: int) -> dict[str, list[float]]:
     """Return the seconds of each round."""
-    import pycuda.driver as cuda
+    from neurodriver.backends.cuda.device import device_count
 
-    cuda.init()
-    gpus = min(cuda.Device.count(), 2)
+    gpus = min(device_count(), 2)
     steps = max(400, int(4e8 / (count + 4e4)))
     found: dict[str, list[float]] = {"ours": [], "alone": [], "sendrecv": []}
     for _ in range(rounds):

@@ -101,10 +101,10 @@ def _device(backend: str) -> dict[str, Any]:
     """Return what is to be known of the GPU."""
     if backend != "cuda":
         return {}
-    import pycuda.driver as cuda
+    from neurodriver.backends.cuda.device import Device
 
-    cuda.init()
-    return {"device": cuda.Device(0).name(), "driver": cuda.get_driver_version()}
+    device = Device(0)
+    return {"device": device.name, "driver": device.driver.cuDriverGetVersion()}
 
 
 def median(values: list[float]) -> float:

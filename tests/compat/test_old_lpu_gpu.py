@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from support import assert_same_bits, graph
 import neurodriver.compat.old
 from neurodriver import StepInput, mpi
 from neurodriver.backends import choice
-from neurodriver.backends.cuda import device
+from neurodriver.backends.cuda.driver import DeviceError
 from neurodriver.compat.core_gpu import Manager
 from neurodriver.compat.lpu import LPU
 from neurodriver.compat.outputs import OutputRecorder
@@ -260,11 +259,10 @@ def test_what_a_manager_says(capsys: pytest.CaptureFixture[str]) -> None:
     assert "Traceback" not in said
 
 
-def test_without_pycuda(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_bindings(monkeypatch: pytest.MonkeyPatch) -> None:
     """A circuit that is to run on a GPU says what is missing and what to do."""
-    if PathFinder.find_spec("pycuda") is not None:
-        pytest.skip("PyCUDA is here")
+    monkeypatch.setitem(sys.modules, "cuda.bindings", None)
     monkeypatch.setenv("NEURODRIVER_BACKEND", "cuda")
     for number in (0, 1):
-        with pytest.raises(device.DeviceError, match=r"pip install .*or run with backend 'cpu'"):
+        with pytest.raises(DeviceError, match=r"cuda-bindings.*or run with backend 'cpu'"):
             LPU(1e-4, "obj", lone(), device=number, extra_comps=MODELS)

@@ -80,6 +80,6 @@ def test_without_pycuda() -> None:
     assert GPUPortMapper(SELECTOR).ports_to_inds("/b").tolist() == [3]
     if PathFinder.find_spec("pycuda") is not None:
         pytest.skip("PyCUDA is here")
-    with pytest.raises(NoGPUError, match=r"PyCUDA .* PortMapper of neurokernel\.pm") as caught:
+    with pytest.raises(NoGPUError, match=r"PyCUDA.* PortMapper of neurokernel\.pm") as caught:
         GPUPortMapper(SELECTOR, np.arange(4.0))
     assert isinstance(caught.value, ImportError)

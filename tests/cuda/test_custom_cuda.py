@@ -193,6 +193,7 @@ def test_a_template_with_sub_steps(executor: str, dtype: str) -> None:
     assert_same_bits(expected, found)
 
 
+@pytest.mark.needs("PyCUDA")
 @pytest.mark.parametrize("delay", [None, 3e-4])
 def test_raw_classes_with_kernels_of_their_own(
     delay: float | None, executor: str, dtype: str
@@ -217,6 +218,7 @@ def test_raw_classes_with_kernels_of_their_own(
                 )
 
 
+@pytest.mark.needs("PyCUDA")
 def test_what_a_raw_class_is_given(dtype: str) -> None:
     """Arrays of PyCUDA in the working type, addresses, buffers, first inputs and weights."""
     seen: dict[str, Any] = {}
@@ -257,6 +259,7 @@ def test_what_a_raw_class_is_given(dtype: str) -> None:
     assert not data["g"][1:, 1].any() and not seen["inputs"][1]
 
 
+@pytest.mark.needs("PyCUDA")
 def test_run_step_around_a_kernel(executor: str) -> None:
     """`super().run_step` launches the kernel: of a template, and of a shipped model."""
     import pycuda.driver as cuda
@@ -287,6 +290,7 @@ def test_run_step_around_a_kernel(executor: str) -> None:
         assert jumps.tolist() == [50, 100, 150, 200, 250]  # and no spike is seen twice
 
 
+@pytest.mark.needs("PyCUDA")
 def test_rows_for_other_processes_hold_what_run_step_wrote(executor: str) -> None:
     """An exported row is taken after the raw class has written it."""
     nodes = {f"n{i}": node("DeviceLeaky", IAF, initV=-50.0 - i) for i in range(3)}
@@ -307,6 +311,7 @@ def test_rows_for_other_processes_hold_what_run_step_wrote(executor: str) -> Non
     assert (np.diff(rows, axis=0) < 0).all()
 
 
+@pytest.mark.needs("PyCUDA")
 def test_faults_name_class_step_and_line() -> None:
     """Of numpy on a device's address, of a wrong array, and of a kernel that fails later."""
 
@@ -322,12 +327,13 @@ def test_faults_name_class_step_and_line() -> None:
         def run_step(self, update_pointers: Any) -> None:
             self.sum_in_variable("spike_state", np.zeros(self.num_comps, np.float32))
 
-    for cls, words in ((Numpy, "numpy cannot read"), (Wrong, "a PyCUDA array of 1 float64")):
+    for cls, words in ((Numpy, "numpy cannot read"), (Wrong, "an array of 1 float64 on the GPU")):
         circuit = build({"n": node(cls.__name__, ALPHA)}, models=[cls])
         with pytest.raises(ModelError, match=rf"{cls.__name__}\.run_step, step 0: .*{words}"):
             simulate(circuit, steps=3, record=[("g", None)], backend="cuda")
 
 
+@pytest.mark.needs("PyCUDA")
 def test_raw_classes_that_do_not_run_here() -> None:
     """A class for the CPU says so, and one that uses PyCUDA says nothing and runs."""
     from old_style import RawLeaky

@@ -15,7 +15,8 @@ from launch import environment
 from support import DT, IAF, build, chain, model, node, started
 
 from neurodriver import LPU, Circuit, StepInput
-from neurodriver.backends.cuda.device import Device, DeviceError
+from neurodriver.backends.cuda.device import Device
+from neurodriver.backends.cuda.driver import DeviceError
 from neurodriver.errors import NeurodriverError
 
 

@@ -33,6 +33,7 @@ def cuda(plain: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NEURODRIVER_BACKEND", "cuda")
 
 
+@pytest.mark.needs("PyCUDA")
 @pytest.mark.parametrize("kind", [np.float64, np.float32])
 def test_old_classes_with_kernels(
     cuda: None, executor: str, kind: type, monkeypatch: pytest.MonkeyPatch
@@ -99,6 +100,7 @@ def test_a_device_by_its_number(cuda: None, gpus: int) -> None:
     lpu.close()
 
 
+@pytest.mark.needs("PyCUDA")
 def test_what_users_look_into(cuda: None) -> None:
     """Rings and variables hold what the GPU has computed."""
     recorder = OutputRecorder([("V", ["a", "b"])])
@@ -123,6 +125,7 @@ def test_models_for_the_cpu(cuda: None) -> None:
         LPU(1e-4, "obj", graph({"n": node("RawLeaky", IAF)}), extra_comps=[RawLeaky])
 
 
+@pytest.mark.needs("PyCUDA")
 @pytest.mark.parametrize("name", ["custom_model.py", "generic.py"])
 def test_scripts(name: str, cuda: None, tmp_path: Path) -> None:
     """The files of a script of the old library hold the bits that it gets on the CPU."""
@@ -145,6 +148,7 @@ def test_scripts(name: str, cuda: None, tmp_path: Path) -> None:
     assert_same_bits(files["cuda"], files["cpu"])
 
 
+@pytest.mark.needs("PyCUDA")
 def test_values_of_ports(cuda: None) -> None:
     """A port mapper reads and writes an array of PyCUDA."""
     pm = GPUPortMapper("/a[0:3],/b", np.arange(4.0))
@@ -155,6 +159,7 @@ def test_values_of_ports(cuda: None) -> None:
     assert pm.copy().equals(pm)
 
 
+@pytest.mark.needs("PyCUDA")
 def test_generators_of_kernels(cuda: None) -> None:
     """A generator for each thread, that of its number and the seed."""
     from pycuda.compiler import SourceModule

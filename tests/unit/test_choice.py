@@ -38,10 +38,9 @@ def plain(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def without_pycuda(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let PyCUDA be missing."""
-    monkeypatch.setitem(sys.modules, "pycuda", None)
-    monkeypatch.setitem(sys.modules, "pycuda.driver", None)
+def without_bindings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let cuda-bindings be missing."""
+    monkeypatch.setitem(sys.modules, "cuda.bindings", None)
 
 
 def test_arguments_come_before_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,9 +88,9 @@ def test_ranks_of_a_host_take_turns(
     assert choice.gpu_of(choice.Choice.of("cuda", executor="resident")) == str(expected)
 
 
-@pytest.mark.usefixtures("without_pycuda")
+@pytest.mark.usefixtures("without_bindings")
 @pytest.mark.parametrize("by", ["argument", "environment"])
-def test_a_missing_pycuda_is_one_line(
+def test_missing_bindings_are_one_line(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str], by: str
 ) -> None:
     """What is missing, how to get it and what else to do; nothing is written."""
@@ -103,13 +102,13 @@ def test_a_missing_pycuda_is_one_line(
         words += ["--backend", "cuda", "--device", "1"]
     assert main(words) == 1
     said = capsys.readouterr().err
-    assert said.startswith("error: backend 'cuda' needs PyCUDA and cuda-bindings (")
+    assert said.startswith("error: backend 'cuda' needs cuda-bindings (")
     assert "pip install 'neurodriver[gpu]'`, or run with backend 'cpu'\n" in said
     assert len(said.splitlines()) == 1
     assert not output.exists()
 
 
-@pytest.mark.usefixtures("without_pycuda")
+@pytest.mark.usefixtures("without_bindings")
 def test_experiments_name_a_backend(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Keys of the file, replaced by options; a GPU that is missing is one line."""
     save(tmp_path, gexf(PAIR, WIRES), "c.gexf")
@@ -120,7 +119,9 @@ def test_experiments_name_a_backend(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert (section.backend, section.device) == ("cpu", 1)
     assert main(["run", str(file)]) == 1
     said = capsys.readouterr().err
-    assert said.startswith("error: backend 'cuda' needs PyCUDA") and len(said.splitlines()) == 1
+    assert (
+        said.startswith("error: backend 'cuda' needs cuda-bindings") and len(said.splitlines()) == 1
+    )
     assert main(["run", str(file), "--backend", "cpu"]) == 0
     assert (tmp_path / "e.one.h5").exists()
 

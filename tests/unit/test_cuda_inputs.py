@@ -40,13 +40,13 @@ class Machine:
         ring.add("inputs", COUNT)
         self.program = SimpleNamespace(layout=SimpleNamespace(rings={variable: ring}))
         self.dtype = np.dtype(np.float64)
-        self.device = self.cuda = self
+        self.device = self
         self.stream = SimpleNamespace(synchronize=lambda: None)
         self.twins = SimpleNamespace(of=lambda address: 0)
         self.pieces: list[Memory] = []
         self.uploaded = 0
 
-    def mem_alloc(self, size: int) -> Memory:
+    def allocate(self, size: int) -> Memory:
         self.pieces.append(Memory((len(self.pieces) + 1) << 32, size))
         return self.pieces[-1]
 

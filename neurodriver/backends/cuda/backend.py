@@ -96,7 +96,7 @@ class CUDABackend:
             self.code = self._built()
             self.twins = Twins(self.device, shared=gates)
             self._lanes = [Lane(self.device, self.code) for _ in range(2)]
-            self._sent = self.device.cuda.Event()
+            self._sent = self.device.event()
         self._timers = DeviceTimers(
             self.device, self.generated.tasks, self.code if current().on else None
         )

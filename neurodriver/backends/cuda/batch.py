@@ -168,7 +168,7 @@ class CUDABatch(CUDABackend):
             self.code = self._built()
             self.twins = Twins(self.device)
             self._lanes = [Lane(self.device, self.code, self._number) for _ in range(2)]
-            self._sent = self.device.cuda.Event()
+            self._sent = self.device.event()
         self._timers = DeviceTimers(self.device, self.generated.tasks, None)
         records = any(unit.kernel.record for unit in self.generated.tasks)
         shared = self.plan.shape.shared(self.dtype.itemsize, records)

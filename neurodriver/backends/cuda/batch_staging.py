@@ -52,7 +52,7 @@ class CopyTables:
         self._rows = device.pinned(max(copies * end, 1), np.int64)[: copies * end]
         self._heads[:], self._rows[:] = 0, 0
         self._words = self._rows.reshape(copies, end)
-        self._memory = device.cuda.mem_alloc(max(self._rows.nbytes, 16))
+        self._memory = device.allocate(max(self._rows.nbytes, 16))
         base = int(self._memory) + 8 * end * np.arange(copies)
         for table, start in enumerate(self._starts):
             self._heads[:, table] = base + 8 * start

@@ -92,7 +92,7 @@ class Binding:
         """
         row = self.program.arrays[key]
         if self._shares and is_shared(row) and key not in self._owned:
-            before, memory = self.address(key), self.device.cuda.mem_alloc(max(row.nbytes, 16))
+            before, memory = self.address(key), self.device.allocate(max(row.nbytes, 16))
             self.device.duplicate(int(memory), before, row.nbytes)
             self._owned[key], self._sent = memory, None
         return self.address(key)
@@ -221,7 +221,7 @@ class Binding:
         start, rows = self.ring_address(variable), 1
         while rows < ring.depth:
             more = min(rows, ring.depth - rows)
-            self.device.cuda.memcpy_dtod(start + rows * size, start, more * size)
+            self.device.duplicate(start + rows * size, start, more * size)
             rows += more
 
     # -- values ---------------------------------------------------------------------------------

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 import shutil
+import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from ... import settings
@@ -76,7 +79,7 @@ def compile_cubin(text: str, arch: str, options: Sequence[str] = ()) -> bytes:
 
 @cache
 def find_compiler() -> CudaCompiler:
-    """Return NVRTC, or nvcc by way of PyCUDA.
+    """Return NVRTC, or the nvcc of a toolkit.
 
     Raises
     ------
@@ -87,7 +90,7 @@ def find_compiler() -> CudaCompiler:
     for name, load in (("NVRTC", _nvrtc), ("nvcc", _nvcc)):
         try:
             return load()
-        except (ImportError, OSError, RuntimeError) as error:
+        except (ImportError, OSError, RuntimeError, subprocess.SubprocessError) as error:
             tried.append(f"{name} ({error!s:.200})")
     raise CompileError(
         f'no compiler of CUDA C++ found: pip install "neurodriver[gpu]"; tried {", ".join(tried)}'
@@ -157,21 +160,21 @@ def _taken(nvrtc: Any, program: Any, what: str) -> bytes:
 
 def _nvcc() -> CudaCompiler:
     """Return the compiler of the toolkit on the PATH."""
-    import pycuda.compiler
-    import pycuda.driver
-
-    if not shutil.which("nvcc"):
+    program = shutil.which("nvcc")
+    if not program:
         raise FileNotFoundError("not on the PATH")
-    version = pycuda.compiler.get_nvcc_version("nvcc").strip()
+    asked = subprocess.run([program, "--version"], capture_output=True, text=True, check=True)
+    version = asked.stdout.strip()
 
     def build(text: str, arch: str, flags: Sequence[str]) -> tuple[bytes, str]:
-        try:  # what nvcc says of a text that it takes comes as a warning
-            cubin = pycuda.compiler.compile(
-                text, options=list(flags), arch=arch, no_extern_c=True, cache_dir=False
-            )
-        except pycuda.driver.CompileError as error:
-            said = f"{error.stderr or ''}{error.stdout or ''}" or str(error)
-            raise refused("nvcc", text, said, " ".join(error.command_line)) from None
-        return cubin, ""
+        with tempfile.TemporaryDirectory(prefix="neurodriver_") as folder:
+            source, cubin = Path(folder, "kernel.cu"), Path(folder, "kernel.cubin")
+            source.write_text(text, encoding="utf-8")
+            command = [program, "--cubin", f"-arch={arch}", *flags, str(source), "-o", str(cubin)]
+            run = subprocess.run(command, capture_output=True, text=True)
+            said = run.stderr + run.stdout
+            if run.returncode:
+                raise refused("nvcc", text, said, " ".join(command))
+            return cubin.read_bytes(), said
 
     return CudaCompiler("nvcc", version, build)

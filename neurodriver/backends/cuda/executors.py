@@ -158,7 +158,7 @@ class Launches:
         per_block = self.plan.shape.threads // WARP
         whole = -(-warps // per_block) * per_block  # spare warps of the last block idle
         offsets = np.concatenate([one.offsets, np.full(whole - warps, one.offsets[-1])])
-        memory = self.device.cuda.mem_alloc(max(one.items.nbytes + offsets.nbytes, 16))
+        memory = self.device.allocate(max(one.items.nbytes + offsets.nbytes, 16))
         items = int(memory)
         self.device.upload(items, one.items)
         self.device.upload(items + one.items.nbytes, offsets.astype(np.int32))

@@ -39,7 +39,7 @@ class Lane:
     def __init__(self, device: Device, code: Loaded, copies: int = 1) -> None:
         self._device = device
         self.records, self.events = ChunkRecords(device), EventLists(device, code)
-        self.begin, self.end, self.here = (device.cuda.Event() for _ in range(3))
+        self.begin, self.end, self.here = (device.event() for _ in range(3))
         self.rows: list[Callable[[], None]] = []
         self.fault = device.pinned(8 * copies, np.int64)
 

@@ -1,4 +1,4 @@
-"""Instances on a GPU: PyCUDA's arrays, addresses of its memory."""
+"""Instances on a GPU: arrays and addresses of its memory, and PyCUDA where it is installed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import DTypeLike
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from ...codegen.simt.device import DEVICE
 from ...codegen.source import prelude
@@ -18,9 +18,11 @@ from ...native.buffers import LANES, padded
 from ...native.headers import header
 from ...plan.arrays import InstanceReceptorOwner, Key, Kind, SegmentOwner
 from ..memory import AccessBuffer
+from .pycuda_driver import pycuda_driver
 
 if TYPE_CHECKING:
     from .binding import Binding
+    from .device import Device
 
 _THREADS = 128
 """Of a block of the helpers."""
@@ -31,6 +33,47 @@ def helper_text(dtype: str) -> str:
     shape = [f"#define ND_THREADS {_THREADS}", "#define ND_AHEAD 0", "#define ND_WORD 8"]
     parts = [*shape, *prelude([], dtype, DEVICE), header("codegen/simt/instance.cuh")]
     return "\n".join([f"/* instances, {dtype} */", *parts])
+
+
+class DeviceArray:
+    """An array on a GPU for classes that do not use PyCUDA.
+
+    Parameters
+    ----------
+    device : Device
+    gpudata : DeviceAddress
+        Of the first element.
+    size : int
+    dtype : dtype
+    """
+
+    def __init__(self, device: Device, gpudata: DeviceAddress, size: int, dtype: DTypeLike) -> None:
+        self._device, self.gpudata, self.size = device, gpudata, size
+        self.dtype, self.shape = np.dtype(dtype), (size,)
+
+    def __len__(self) -> int:
+        return self.size
+
+    def __getitem__(self, part: slice) -> DeviceArray:
+        """Return neighbouring elements, without a copy."""
+        start, stop, step = part.indices(self.size)
+        if step != 1:
+            raise ModelError(f"an array on the GPU has no part with the step {step}")
+        begin = DeviceAddress(self.gpudata + start * self.dtype.itemsize)
+        return DeviceArray(self._device, begin, max(stop - start, 0), self.dtype)
+
+    def get(self) -> NDArray[Any]:
+        """Return a copy on the host."""
+        out = np.empty(self.size, self.dtype)
+        with self._device.current():
+            self._device.download(self.gpudata, out)
+        return out
+
+    def set(self, values: ArrayLike) -> None:
+        """Copy values into the array; a single one fills it."""
+        whole = np.broadcast_to(np.asarray(values, self.dtype), self.shape)
+        with self._device.current():
+            self._device.upload(self.gpudata, whole)
 
 
 class DeviceMemory:
@@ -47,24 +90,38 @@ class DeviceMemory:
         self.device = owner.device
 
     def array(self, key: Key) -> Any:
-        """Return an array of the program as one of PyCUDA."""
+        """Return an array of the program: PyCUDA's, or `DeviceArray` where that is missing."""
         row = self.program.arrays[key]
-        return self._array(self.owner.address(key), row.size, row.dtype)
-
-    @staticmethod
-    def _array(address: int, count: int, dtype: DTypeLike) -> Any:
+        address = DeviceAddress(self.owner.address(key))
+        if self._pycuda is None:
+            return DeviceArray(self.device, address, row.size, row.dtype)
         from pycuda.gpuarray import GPUArray
 
-        return GPUArray((count,), np.dtype(dtype), gpudata=DeviceAddress(address))
+        return GPUArray((row.size,), np.dtype(row.dtype), gpudata=address)
+
+    @cached_property
+    def _pycuda(self) -> Any:
+        """PyCUDA's own object for the primary context of the GPU; None without PyCUDA.
+
+        The code of a class may use PyCUDA, which refuses a context that it does not know.
+        """
+        cuda = pycuda_driver()
+        return cuda and cuda.Device(self.device.number).retain_primary_context()
 
     @contextmanager
     def current(self) -> Iterator[None]:
         """Make the GPU the current one; wait for pending work before and after."""
-        context = self.device.cuda.Context
         with self.device.current():
-            context.synchronize()
-            yield
-            context.synchronize()
+            self.device.synchronize()
+            if self._pycuda is None:
+                yield
+            else:
+                self._pycuda.push()
+                try:
+                    yield
+                finally:
+                    self._pycuda.pop()
+            self.device.synchronize()
 
     def _ring(self, variable: str) -> DeviceAddress:
         return DeviceAddress(self.owner.ring_address(variable))
@@ -103,14 +160,14 @@ class DeviceMemory:
         with self.current():
             blocks = -(-count // _THREADS)
             launch(self.device, self._helpers[name], blocks, _THREADS, values, types)
-            self.device.stream.synchronize()
+            self.device.wait()
 
     def inputs(self, number: int, access: str, step: int, out: Any, first_only: bool) -> None:
         """Write the sums of an access's inputs, or the first inputs, into an array."""
         group, owner = self.program.circuit.groups[number], InstanceReceptorOwner(number, access)
         count, dtype = group.count, self.program.dtype
         if getattr(out, "dtype", None) != dtype or getattr(out, "size", 0) < count:
-            want = f"a PyCUDA array of {count} {dtype} is needed"
+            want = f"an array of {count} {dtype} on the GPU is needed"
             raise ModelError(f"{group.name}: sum of '{access}': {want}, got {type(out).__name__}")
         declared = group.model.access(access)
         ring = self.buffer(declared.variable, step)

@@ -22,11 +22,11 @@ def copy_bandwidth(nbytes: int = 1 << 31, number: int = 0) -> float:
     """
     device = Device(number)
     with device.current():
-        source, target = device.cuda.mem_alloc(nbytes), device.cuda.mem_alloc(nbytes)
+        source, target = device.allocate(nbytes), device.allocate(nbytes)
 
         def copy() -> None:
             for _ in range(_COPIES):
-                device.cuda.memcpy_dtod_async(target, source, nbytes, device.stream)
+                device.duplicate(int(target), int(source), nbytes)
 
         try:
             copy()  # warm
@@ -40,7 +40,7 @@ def copy_bandwidth(nbytes: int = 1 << 31, number: int = 0) -> float:
 
 def device_seconds(device: Device, work: Callable[[], None]) -> float:
     """Return the device's seconds from the start to the end of some work."""
-    begin, end = device.cuda.Event(), device.cuda.Event()
+    begin, end = device.event(), device.event()
     begin.record(device.stream)
     work()
     end.record(device.stream)

@@ -41,7 +41,7 @@ class Growing:
                 self._memory = self._device.pinned(size, np.uint8)
                 self._address = self._memory.ctypes.data
             else:
-                self._memory = self._device.cuda.mem_alloc(size)
+                self._memory = self._device.allocate(size)
                 self._address = int(self._memory)
             self._bytes = size
         return self._address
@@ -83,7 +83,7 @@ class Twins:
         start = array.ctypes.data
         memory = None
         if not self._shared:
-            memory = self._device.cuda.mem_alloc(array.nbytes)
+            memory = self._device.allocate(array.nbytes)
             self._device.upload(int(memory), array)
         twin = start if memory is None else int(memory)
         place = bisect_right(self._starts, start)
