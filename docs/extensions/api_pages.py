@@ -84,7 +84,8 @@ def commands() -> str:
     lines = ["The command line", "================", ""]
     for name in cli.list_commands(click.Context(cli)):
         command = cli.get_command(click.Context(cli), name)
-        context = click.Context(command, info_name=f"{COMMAND} {name}", max_content_width=90)
+        options = {"max_content_width": 90, **cli.context_settings}
+        context = click.Context(command, info_name=f"{COMMAND} {name}", **options)
         text = command.get_help(context).splitlines()
         lines += [f"{COMMAND} {name}", "-" * (len(COMMAND) + 1 + len(name)), "", "::", ""]
         lines += ["    " + line for line in text] + [""]

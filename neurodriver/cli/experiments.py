@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ import click
 
 from ..errors import LPUExecutionError, NeurodriverError, RunInterrupted
 from .reports import Pace, check_trace, profiled, tell
+from .view import ViewedRun, both
 
 if TYPE_CHECKING:
     from ..experiment import Experiment
@@ -52,11 +54,13 @@ def run(
     trace: Path | None = None,
     every: float | None = None,
     resume: bool = False,
+    view: tuple[bool, int] | None = None,
 ) -> int:
     """Run an experiment, some of its keys replaced; under ``mpiexec`` rank 0 speaks for all.
 
     ``show`` prints a profile, ``trace`` names the file of a Chrome trace. ``every`` and ``resume``
-    are those of `neurodriver.experiment.run.run`.
+    are those of `neurodriver.experiment.run.run`. ``view`` shows the run in a browser: whether it
+    begins paused, and the port.
     """
     from ..experiment import load_experiment
     from ..experiment.run import agreed
@@ -67,13 +71,16 @@ def run(
     words = click.get_current_context().obj
     if here.rank:
         warnings.simplefilter("ignore")
+    if view is not None and here.size > 1:
+        say = "--view is for one process; beside a job, look at its output: neurodriver view"
+        raise click.UsageError(say)
     try:
         with profiled(show, trace) as profile:
             with profile.phase("load experiment"):
                 experiment = agreed(lambda: load_experiment(path, command=words, **replaced), here)
             files = [path, experiment.output, *experiment.recordings.values()]
             agreed(lambda: check_trace(None if here.rank else trace, files), here)
-            _run(experiment, begin, here.rank == 0, every, resume)
+            _run(experiment, begin, here.rank == 0, every, resume, view)
         tell(profile, show, trace, here)
     except LPUExecutionError as error:
         if here.rank == 0 and not error.traceback[-1:][0].startswith("neurodriver."):
@@ -89,13 +96,19 @@ def run(
 
 
 def _run(
-    experiment: Experiment, begin: float, speaks: bool, every: float | None, resume: bool
+    experiment: Experiment,
+    begin: float,
+    speaks: bool,
+    every: float | None,
+    resume: bool,
+    view: tuple[bool, int] | None,
 ) -> None:
     """Run with a bar on a terminal, quietly otherwise."""
     from ..experiment.run import run as run_experiment
 
     steps, dt = experiment.steps, experiment.section.dt
     pace = Pace(steps, dt)
+    viewed = None if view is None else ViewedRun(experiment.output.name, steps, *view)
 
     def ready(man: Manager) -> None:
         if speaks:
@@ -106,15 +119,45 @@ def _run(
                 click.echo(f"{experiment.checkpoint}: goes on at step {man.first_step:,}")
             elif resume:
                 click.echo(f"{experiment.checkpoint}: no checkpoint yet; the run begins at step 0")
+        if viewed is not None:
+            _begin(viewed, experiment, man)
         pace.begin_at(man.first_step)
         pace.start(speaks and bool(man.lpus))
 
+    stack = contextlib.ExitStack()
+    if viewed is not None:
+        stack.enter_context(viewed)
+    advanced = both(pace, viewed.control if viewed else None)
+    with stack:
+        output = _ran(lambda: run_experiment(experiment, ready, advanced, every, resume), pace)
+        if speaks:
+            pace.tell(output)
+        if viewed is not None:
+            viewed.end()
+
+
+def _begin(viewed: ViewedRun, experiment: Experiment, man: Manager) -> None:
+    """Show the LPUs of an experiment in a browser."""
+    from ..parallel.manager import is_stopping
+    from ..run.control import switchable
+    from ..view.watched import watched_path
+
+    lpus, files = man.lpus, experiment.recordings
+    if not files:
+        raise NeurodriverError(
+            f"{experiment.source.path}: nothing is recorded, so there is no view"
+        )
+    parts = [watched_path(name, path, lpus[name].circuit) for name, path in files.items()]
+    inputs = [one for name, lpu in lpus.items() for one in switchable(lpu.inputs, name)]
+    viewed.begin(parts, man.first_step, inputs, lambda: is_stopping(man))
+
+
+def _ran(work: Callable[[], Path], pace: Pace) -> Path:
+    """Run, and close the bar; Ctrl-C is an error that says what is kept."""
     try:
-        output = run_experiment(experiment, ready, pace, every, resume)
+        return work()
     except KeyboardInterrupt as ended:
         why = f"; {ended}" if str(ended) else ""
         raise RunInterrupted(f"interrupted; the recordings hold what was done{why}") from None
     finally:
         pace.close()
-    if speaks:
-        pace.tell(output)

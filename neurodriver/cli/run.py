@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
 from collections import Counter
@@ -18,6 +19,7 @@ from ..plan.target import TARGETS
 from ..run.nonfinite import POLICIES
 from . import experiments, options
 from .reports import Pace, check_trace, profiled, tell
+from .view import ViewedRun, both, port_option
 
 if TYPE_CHECKING:
     from ..run.lpu import LPU
@@ -67,6 +69,10 @@ LONGEST_RUN = 2**53
               help="Print where the time went: phases, models, bytes moved.")  # fmt: skip
 @click.option("--trace", type=click.Path(path_type=Path), metavar="FILE",
               help="Write a Chrome trace (JSON), for chrome://tracing or Perfetto.")  # fmt: skip
+@click.option("--view", is_flag=True,
+              help="Show the run in a browser, which can pause it and switch inputs.")  # fmt: skip
+@click.option("--paused", is_flag=True, help="With --view: begin when the page says so.")
+@port_option
 @options.own_models
 @options.strict
 def command(**given: Any) -> int:
@@ -76,13 +82,16 @@ def command(**given: Any) -> int:
     its output, --backend, --device and --executor what it says of these; -f its 'overwrite'.
     --checkpoint and --resume are for both, also under mpiexec.
     """
+    if not given["view"] and (given["paused"] or given["port"]):
+        raise click.UsageError("--paused and --port are for --view")
     if experiments.is_experiment(given["file"]):
         replaced = ("output", "backend", "device", "executor")
-        more = ["profile", "trace", "force", "every", "resume"]
+        more = ["profile", "trace", "force", "every", "resume", "view", "paused", "port"]
         options.refuse_options([*replaced, *more])
         keys = {name: given[name] for name in replaced} | {"overwrite": given["force"] or None}
-        told = (given[name] for name in ("profile", "trace", "every", "resume"))
-        return experiments.run(given["file"], keys, *told)
+        show, trace, every, resume = (given[n] for n in ("profile", "trace", "every", "resume"))
+        view = (given["paused"], given["port"]) if given["view"] else None
+        return experiments.run(given["file"], keys, show, trace, every, resume, view)
     options.need_options(given, ["dt", "duration", "output"])
     sources = [given["file"], *given["inputs"], *given["model_files"]]
     check_trace(given["trace"], [given["output"], *sources])
@@ -105,7 +114,6 @@ def _run_circuit(given: dict[str, Any]) -> None:
     sources = [given["file"], *given["inputs"], *given["model_files"]]
     if any(output.exists() and source.exists() and output.samefile(source) for source in sources):
         raise NeurodriverError(f"{output}: the recording would overwrite an input; name another -o")
-    saved = output.parent / f"{output.stem}.checkpoint.h5"
     if not given["force"] and not given["resume"]:
         refuse_existing(output)
     steps = _steps(given["duration"], given["dt"], given["sample_interval"])
@@ -137,22 +145,47 @@ def _run_circuit(given: dict[str, Any]) -> None:
             make_slots(circuit, one.targets, str(path))
         raise
     with lpu:
+        _advance(lpu, given, steps, begin)
+
+
+def _advance(lpu: LPU, given: dict[str, Any], steps: int, begin: float) -> None:
+    """Run an LPU to its end, with a bar or a view."""
+    output: Path = given["output"]
+    saved = output.parent / f"{output.stem}.checkpoint.h5"
+    with contextlib.ExitStack() as stack:
         if given["resume"]:
             _resume(lpu, saved, steps)
         ready = time.perf_counter() - begin
-        click.echo(f"{circuit}; {steps:,} steps of {given['dt']:g} s; ready in {ready:.2f} s")
+        click.echo(f"{lpu.circuit}; {steps:,} steps of {given['dt']:g} s; ready in {ready:.2f} s")
+        viewed: ViewedRun | None = None
+        if given["view"]:
+            page = output.name, steps, given["paused"], given["port"]
+            viewed = stack.enter_context(ViewedRun(*page))
+            _begin(viewed, lpu, output)
         pace = Pace(steps - lpu.step, given["dt"])
         pace.start()
+        advanced = both(pace, viewed.control if viewed else None)
         keep = {"checkpoint": saved, "every": given["every"]} if given["every"] else {}
         try:
-            lpu.run(steps - lpu.step, progress=pace, **keep)
+            lpu.run(steps - lpu.step, progress=advanced, **keep)
         except KeyboardInterrupt as ended:
             message = f"interrupted after {lpu.step:,} of {steps:,} steps"
             why = f"; {ended}" if str(ended) else ""
             raise RunInterrupted(f"{message}; the recording holds them{why}") from None
         finally:
             pace.close()
-    pace.tell(output)
+        pace.tell(output)
+        if viewed is not None:
+            viewed.end()
+
+
+def _begin(viewed: ViewedRun, lpu: LPU, output: Path) -> None:
+    """Show a run in a browser."""
+    from ..run.control import switchable
+    from ..view.watched import watched_path
+
+    watched = watched_path(output.name, output, lpu.circuit)
+    viewed.begin([watched], lpu.step, switchable(lpu.inputs))
 
 
 def _resume(lpu: LPU, saved: Path, steps: int) -> None:

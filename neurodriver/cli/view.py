@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import click
 
 from ..circuit import Circuit
 from ..model.loading import load_classes
+from ..run.control import RunControl, goes_on
 
 if TYPE_CHECKING:
+    from ..inputs.base import Input
     from ..view.answers import Viewer
     from ..view.server import ViewServer
+    from ..view.watched import Watched
 
 port_option = click.option("--port", type=click.IntRange(0, 65535), default=0,
                            help="Port of the view; a free one by default.")  # fmt: skip
@@ -52,6 +55,62 @@ def command(
     with served(view, port):
         stay()
     return 0
+
+
+class ViewedRun:
+    """What ``neurodriver run --view`` does: a page shows the run, and pauses it.
+
+    Parameters
+    ----------
+    title : str
+    steps : int
+    paused : bool
+        Whether the page starts the run.
+    port : int
+    """
+
+    def __init__(self, title: str, steps: int, paused: bool, port: int) -> None:
+        self.control = RunControl(steps, paused, click.echo)
+        self._title, self._port = title, port
+        self._server = contextlib.ExitStack()
+
+    def begin(
+        self,
+        parts: Sequence[Watched],
+        step: int,
+        inputs: Sequence[tuple[str, Input]],
+        stopping: Callable[[], bool] = goes_on,
+    ) -> None:
+        """Serve the page, and wait for its start if the run begins paused."""
+        from ..view.answers import Viewer
+
+        view = Viewer(self._title, parts, self.control)
+        self._server.enter_context(served(view, self._port))
+        if self.control.paused:
+            click.echo("the run begins when it is started in the view")
+        self.control.begin(step, inputs, stopping)
+
+    def end(self) -> None:
+        """Show the whole run until Ctrl-C."""
+        self.control.end()
+        stay()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._server.close()
+
+
+def both(*progress: Callable[[int], None] | None) -> Callable[[int], None]:
+    """Return a function of the steps done that calls several."""
+    given = [one for one in progress if one is not None]
+
+    def advanced(done: int) -> None:
+        for one in given:
+            one(done)
+
+    return advanced
 
 
 @contextlib.contextmanager

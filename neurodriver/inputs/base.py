@@ -96,6 +96,15 @@ class EventChunk:
         return table
 
 
+def silenced(chunk: Chunk | EventChunk, steps: int) -> Chunk | EventChunk:
+    """Return a chunk like another one that injects nothing in any step."""
+    if isinstance(chunk, Chunk):
+        return Chunk(chunk.table, np.full(steps, -1, np.int32), chunk.version)
+    begin, empty = np.zeros(steps + 1, np.int64), slice(0, 0)
+    values = chunk.column[empty].copy(), chunk.value[empty].copy()
+    return EventChunk(chunk.count, begin, *values, chunk.sound)
+
+
 @dataclass(frozen=True, eq=False)
 class _Quantity:
     """Quantities of a target whose unit a model has to tell, and what keeps them as numbers."""
@@ -121,9 +130,13 @@ class Input(ABC):
         Whether the values of a step must be asked for right before it.
     first_step : int
         Steps that were done when the run began.
+    on : bool
+        Whether its values enter; zeros do otherwise. It may be changed between two calls of
+        `LPU.advance`. Values are asked for all the same, so random numbers stay those of the step.
     """
 
     per_step = False
+    on = True
     first_step = 0
 
     def __init__(self, targets: Sequence[tuple[str, Who]]) -> None:
@@ -213,6 +226,11 @@ class Input(ABC):
 
         An `EventChunk` costs as much as it has events, a `Chunk` as much as it has values.
         """
+
+    def entering(self, number: int, first: int, steps: int) -> Chunk | EventChunk:
+        """Return what enters: that of `chunk`, or nothing while the input is off."""
+        chunk = self.chunk(number, first, steps)
+        return chunk if self.on else silenced(chunk, steps)
 
     def row_bytes(self) -> int:
         """Return the bytes that one step of values may take."""

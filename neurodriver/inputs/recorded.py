@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..errors import InputError, NeurodriverError
 from ..recorders.base import Block, Columns, RecordingPlan
 from ..recorders.hdf5 import HDF5Recorder
-from .base import Chunk, EventChunk, Input, Target
+from .base import Chunk, EventChunk, Input, Target, silenced
 
 _WAIT_BYTES, _WAIT_SECONDS = 1 << 22, 0.5
 """Rows are collected up to these limits before they are written: a step alone is too little."""
@@ -205,7 +205,8 @@ class RecordedInput(Input):
         self.recording.begin(self.targets, self.dt, self.dtype, steps, self.first_step)
 
     def chunk(self, number: int, first: int, steps: int) -> Chunk | EventChunk:
-        chunk = self.source.chunk(number, first, steps)
+        chunk = self.source.entering(number, first, steps)
+        chunk = chunk if self.on else silenced(chunk, steps)
         self.recording.stage(number, chunk, first, steps)
         return chunk
 

@@ -317,6 +317,11 @@ class Manager:
         return _failure_of(self._errors, told, not self._quiet, self.rank)
 
 
+def is_stopping(man: Manager) -> bool:
+    """Return whether the run of a Manager was asked to end, by ``stop`` or by Ctrl-C."""
+    return man._run is not None and man._run.stopping
+
+
 def _failure_of(errors: Sequence[Error], told: bool, aloud: bool, rank: int) -> LPUExecutionError:
     """Return the first error; one rank prints its cause, and then its traceback if it has one."""
     lpu, step, lines = errors[0]

@@ -40,7 +40,7 @@ class PartInput(Input):
     def chunk(self, number: int, first: int, steps: int) -> Chunk | EventChunk:
         columns = self._columns[number]
         with self._lock:
-            found = self._whole.chunk(self._numbers[number], first, steps)
+            found = self._whole.entering(self._numbers[number], first, steps)
             if isinstance(found, Chunk):
                 table = np.ascontiguousarray(found.table[:, columns])
                 return Chunk(table, found.row_of_step.copy(), found.version)

@@ -57,6 +57,11 @@ class Run:
             self.job.world.tell()
         self._stopping.set()
 
+    @property
+    def stopping(self) -> bool:
+        """Whether the run was asked to end."""
+        return self._stopping.is_set()
+
     def end(self) -> None:
         """Stop, and end a step that takes too long.
 

@@ -102,7 +102,7 @@ class InputFeed:
         for place in self._places:
             scope, one, number = place.target
             self.asking = scope
-            chunk = one.chunk(number, first, steps)
+            chunk = one.entering(number, first, steps)
             count = self.tables[place.tables[0]].count
             copy, slot = divmod(place.tables[0], self._slots)
             if not isinstance(chunk, EventChunk):

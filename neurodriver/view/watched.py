@@ -80,12 +80,32 @@ def watched_file(
             hint = near(name, names)
             raise RecordingError(f"{path}: no recording of an LPU '{name}'{hint}; it has {there}")
 
-    def opener(lpu: str) -> Opener:
-        group = f"/{lpu}" if lpu else "/"
-        return lambda: single(open_recording(path, group=group), copy)
-
     whole = given.get("")
     return [
-        Watched(name or os.path.basename(path), opener(name), given.get(name, whole))
+        watched_path(name or os.path.basename(path), path, given.get(name, whole), name, copy)
         for name in names
     ]
+
+
+def watched_path(
+    name: str,
+    path: str | os.PathLike[str],
+    circuit: Circuit | None = None,
+    lpu: str = "",
+    copy: int | None = None,
+) -> Watched:
+    """Return the recording of an LPU in a file, which may not be there yet.
+
+    Parameters
+    ----------
+    name : str
+        What the page calls it.
+    path : path
+    circuit : Circuit, optional
+    lpu : str
+        The LPU, if the file links several.
+    copy : int, optional
+        Copy of a batch.
+    """
+    group = f"/{lpu}" if lpu else "/"
+    return Watched(name, lambda: single(open_recording(path, group=group), copy), circuit)

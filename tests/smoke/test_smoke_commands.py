@@ -43,6 +43,15 @@ def test_run_plot_and_info(capsys: Capture, tmp_path: Path) -> None:
     assert figure.stat().st_size > 1000
 
 
+def test_view(capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A recording is served, and a run that can be watched has the same steps."""
+    monkeypatch.setattr("neurodriver.cli.view.stay", lambda: None)  # nobody presses Ctrl-C
+    out = tmp_path / "seen.h5"
+    words = ["--dt", 1e-4, "--duration", 0.01, "-o", out, "--view"]
+    assert "view: http://127.0.0.1:" in command(capsys, "run", ONE_NEURON, *words)
+    assert "/?token=" in command(capsys, "view", out)
+
+
 def test_run_of_an_experiment(capsys: Capture, tmp_path: Path) -> None:
     """An experiment is run, and told what it wrote."""
     said = command(capsys, "run", write(tmp_path))

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
-from collections.abc import Iterator
+import threading
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +14,10 @@ import numpy as np
 import pytest
 
 import neurodriver as nd
+from neurodriver.run.control import RunControl, switchable
 from neurodriver.view.answers import Viewer
 from neurodriver.view.server import ViewServer
-from neurodriver.view.watched import watched_file
+from neurodriver.view.watched import Watched, watched_file
 
 playwright = pytest.importorskip(
     "playwright.sync_api", reason="a browser is driven by playwright, of the extra 'test'"
@@ -145,6 +149,72 @@ def test_a_file(browser: Any, file: Path) -> None:
         own = f"http://127.0.0.1:{server.port}/"
         assert opened.asked and all(one.startswith((own, "data:")) for one in opened.asked)
         page.close()
+
+
+def test_a_run(browser: Any) -> None:
+    """The page starts and pauses a run, and switches its input."""
+    circuit, current = layer()
+    recorder = nd.MemoryRecorder([("V", None), ("spike_state", None)])
+    control = RunControl(None, paused=True)
+    stop = threading.Event()
+
+    def progress(done: int) -> None:
+        control(done)
+        time.sleep(0.005)  # not too long a recording
+        if stop.is_set():
+            raise KeyboardInterrupt
+
+    with nd.LPU(circuit, 1e-4, current, [recorder]) as lpu:
+
+        def work() -> None:
+            control.begin(0, switchable(lpu.inputs), stop.is_set)
+            with contextlib.suppress(KeyboardInterrupt):
+                lpu.run(steps=10**6, progress=progress)
+            control.end()
+
+        lpu.simulation.length.fixed = 20
+        watched = Watched("layer", lambda: recorder.recording, circuit)
+        run = threading.Thread(target=work)
+        run.start()
+        try:
+            with ViewServer(Viewer("layer", [watched], control)) as server:
+                use(Opened(browser, server.address), lpu)
+        finally:
+            stop.set()
+            run.join(60)
+
+
+def eventually(reached: Callable[[], bool]) -> None:
+    """Wait until the run has done what was asked for."""
+    until = time.monotonic() + SECONDS / 1000
+    while not reached():
+        assert time.monotonic() < until
+        time.sleep(0.01)
+
+
+STATUS = "word => document.querySelector('.nd-status').innerText.startsWith(word)"
+SOME = """() => /^[1-9][0-9,]* events of 48/.test(
+  document.querySelector('[data-figure=raster] .nd-note:last-child').innerText)"""
+
+
+def use(opened: Opened, lpu: nd.LPU) -> None:
+    """Press the buttons of a run."""
+    page = opened.page
+    page.wait_for_function(STATUS, arg="paused, step 0")
+    page.click("text=Start")
+    page.wait_for_function(SOME)
+    eventually(lambda: opened.ink("raster") > 40)
+    page.uncheck("label:has-text('StepInput I') input")
+    page.wait_for_function(STATUS, arg="running")
+    page.click("text=Pause")
+    page.wait_for_function(STATUS, arg="paused")
+    eventually(lambda: not lpu.inputs[0].on)
+    page.check("label:has-text('StepInput I') input")
+    page.click("text=Start")
+    page.wait_for_function(STATUS, arg="running")
+    eventually(lambda: lpu.inputs[0].on)
+    assert opened.faults == []
+    page.close()
 
 
 def test_a_wrong_token(browser: Any, file: Path) -> None:

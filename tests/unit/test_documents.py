@@ -175,7 +175,7 @@ RUN = {
     "docs/batches.md": r"\[(\d{4}(, )?){8}\]\n",
     "docs/error-driven.md": r"\[1\.[^\]]* 0\. *\]\n\(10, 10\) \(100, 25\)\n",
     "docs/inputs.md": r"-\d+\.\d+\n\d+ spikes\n\[-\d+\.\d+\]\n",
-    "docs/living.md": r"True\nring/\d+ ring/\d+ 0.0015 65.61\nTrue\n",
+    "docs/living.md": r"True\nTrue\nring/\d+ ring/\d+ 0.0015 65.61\nTrue\n",
     "docs/migration.md": "",
     "docs/parts.md": "",
     "docs/plasticity.md": r"\(100,\) True\n(True\n){6}",
