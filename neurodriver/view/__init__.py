@@ -1,4 +1,4 @@
-"""A view of recordings and of living LPUs, in a browser or in a notebook.
+"""A view of recordings and of runs, in a browser.
 
 ``watched.py`` opens what is looked at. ``answers.py`` answers the questions of a page:
 ``events.py`` counts events, ``rows.py`` takes rows, ``places.py`` and ``map.py`` make a map.

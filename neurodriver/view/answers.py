@@ -1,4 +1,4 @@
-"""Questions of a page -> answers that JSON can hold: the one interface of browser and notebook."""
+"""Questions of a page -> answers that JSON can hold."""
 
 from __future__ import annotations
 

@@ -431,22 +431,3 @@ export function mount(root, ask) {
   view.begin();
   return view;
 }
-
-// In a notebook, questions and answers are messages between the page and the kernel.
-export default {
-  render({ model, el }) {
-    const waiting = new Map();
-    let number = 0;
-    const hear = (message) => {
-      waiting.get(message.number)?.(message.answer);
-      waiting.delete(message.number);
-    };
-    model.on("msg:custom", hear);
-    const view = mount(el, (question) => new Promise((done) => {
-      number += 1;
-      waiting.set(number, done);
-      model.send({ number, question });
-    }));
-    return () => { view.end(); model.off("msg:custom", hear); };
-  },
-};
