@@ -13,6 +13,7 @@ from ..plan.target import TARGETS, Target
 if TYPE_CHECKING:
     from ..circuit.circuit import Circuit
     from ..plan.program import Program
+    from ..plan.spikes.drawer import Drawer
     from .base import Backend
 
 EXECUTORS = ("resident", "stepwise")
@@ -93,6 +94,15 @@ def depths(
     from .compare.shadow import deeper
 
     return deeper(circuit, targets, given)
+
+
+def drawer_of(choice: Choice) -> Drawer | None:
+    """Return what draws connections where a backend keeps them, None where the host does."""
+    if not choice.target.threads:
+        return None
+    from .cuda.drawing import GPUDrawer
+
+    return GPUDrawer(lambda: gpu_number(choice))
 
 
 def make_backend(

@@ -68,7 +68,9 @@ class _Lattice(ct.Structure):
     _fields_ += _fields(_array, "cell offset low extent code order factor")
 
 
-class _Rule(ct.Structure):
+class NativeRule(ct.Structure):
+    """A projection as compiled code knows it, on the host and on a GPU."""
+
     _fields_ = [("key", ct.c_ulonglong)]
     _fields_ += _fields(_integer, "kind sources targets shift number autapses multapses")
     _fields_ += _fields(_real, "chance per_log")
@@ -108,9 +110,9 @@ FEW = 1 << 14
 """Connections that one thread draws sooner than a second thread starts."""
 
 
-def _native(
+def native_rule(
     rule: Rule, ends: Ends, key: int, weight: Law, delay: Law, located: Located | None = None
-) -> tuple[_Rule, list[Any]]:
+) -> tuple[NativeRule, list[Any]]:
     """Return a projection for compiled code, and what has to be kept for it."""
     given: dict[str, Any] = {"number": 0, "multapses": 1, "chance": 0.0, **rule.fields}
     kept: list[Any] = []
@@ -122,7 +124,7 @@ def _native(
         placed = located.native(ends)
         kept.append(placed)
         given["kind"], space = located.kind, ct.addressof(placed.struct)
-    made = _Rule(
+    made = NativeRule(
         key=key,
         sources=len(ends.source),
         targets=len(ends.target),
@@ -144,7 +146,7 @@ def reaches(
 
     ``part`` is that of each target, (targets,). The rule is none of place.
     """
-    native, _kept = _native(rule, ends, key, SAME, SAME)
+    native, _kept = native_rule(rule, ends, key, SAME, SAME)
     threads = cores()
     length = np.zeros(len(ends.source), np.int64)
     _call("nd_lengths", native, threads, length)
@@ -196,7 +198,7 @@ class Rows:
     ) -> None:
         self.ends = ends
         self.threads = threads or cores()
-        self._rule, self._kept = _native(rule, ends, key, weight, delay, located)
+        self._rule, self._kept = native_rule(rule, ends, key, weight, delay, located)
         sources = len(ends.source)
         if numbers is None:
             _check_memory(rule, ends, window)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
@@ -68,3 +69,57 @@ class ZeroArray:
     def nbytes(self) -> int:
         """Bytes of the array."""
         return self.size * np.dtype(self.dtype).itemsize
+
+
+class DrawnArray:
+    """Numbers that are drawn where they will lie; whoever looks at them here draws them here.
+
+    Parameters
+    ----------
+    size : int
+    dtype : dtype
+    here : callable
+        Returns the numbers, (size,), in host memory.
+    there : callable
+        Takes the address at which they will lie on a device, and draws them there.
+    """
+
+    ndim = 1
+
+    def __init__(
+        self,
+        size: int,
+        dtype: DTypeLike,
+        here: Callable[[], NDArray[Any]],
+        there: Callable[[int], None],
+    ) -> None:
+        self.size, self.dtype = size, np.dtype(dtype)
+        self._here, self.there = here, there
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """One length, as arrays have it."""
+        return (self.size,)
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of a number."""
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the array."""
+        return self.size * self.dtype.itemsize
+
+    def __len__(self) -> int:
+        return self.size
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.array(self._here(), dtype=dtype, copy=copy)
+
+    def __getitem__(self, which: Any) -> Any:
+        return self._here()[which]
+
+    def max(self, initial: int) -> int:
+        """Return the greatest number, at least ``initial``."""
+        return int(self._here().max(initial=initial))

@@ -13,12 +13,6 @@ static void nd_bits_of(word key, integer row, int stream, integer first, integer
     }
 }
 
-/* A number below n < 2^31: the upper half of bits * n, so that none is likelier by more than 2^-33. */
-static inline integer nd_below(word bits, word n)
-{
-    return (integer)(((bits >> 32) * n + ((bits & 0xffffffffu) * n >> 32)) >> 32);
-}
-
 /* k different numbers below n, each set as likely as any (Floyd: Bentley and Floyd 1987,
  * doi 10.1145/30401.315746); what is taken is marked in `taken`, which is clear before. */
 static void nd_different(nd_scratch &own, integer n, integer k)

@@ -1,10 +1,4 @@
 /* Rules: which targets a source is connected with. */
-/* The place of a row's own component among those it may be connected with, or what is too high. */
-static inline integer nd_hole(const nd_rule *r, integer place, integer count)
-{
-    return !r->autapses && place >= 0 && place < count ? place : 1ll << 40;
-}
-
 static void nd_by_chance(const nd_rule *r, integer s, integer n, nd_scratch &own)
 {
     double at = -1;
@@ -17,10 +11,7 @@ static void nd_by_chance(const nd_rule *r, integer s, integer n, nd_scratch &own
         double *gap = own.real.data();
         const double per_log = r->per_log;
         _Pragma("omp simd")
-        for (integer i = 0; i < few; ++i) {
-            const double u = nd_unit_53((unsigned int)(bits[i] >> 32), (unsigned int)bits[i]);
-            gap[i] = nd_fmin(nd_floor(nd_log(u) * per_log), 0x1p40);
-        }
+        for (integer i = 0; i < few; ++i) gap[i] = nd_gap(bits[i], per_log);
         for (integer i = 0; i < few; ++i) {
             at += gap[i] + 1;
             if (at >= (double)n) return;

@@ -1,19 +1,8 @@
 /* Weights and delays of connections whose targets are drawn already. */
-template <int kind> ND_FN double nd_of(double a, double b, word key, integer row, integer draw,
-                                       int attempt, int stream)
-{
-    if (kind == ND_UNIFORM || kind == ND_EXPONENTIAL) {
-        const double u = nd_uniform(key, (word)row, draw, attempt, stream, 0.0);
-        return kind == ND_UNIFORM ? a + (b - a) * u : -a * nd_log(u);
-    }
-    const double x = a + b * nd_normal(key, (word)row, draw, attempt, stream, 0.0);
-    return kind == ND_LOG_NORMAL ? nd_exp(x) : x;
-}
-
 template <int kind> static void nd_drawn(const nd_law &law, word key, integer row, int stream,
                                          const int *rank, integer count, nd_scratch &own, double *out)
 {
-    const double a = law.a, b = law.b, low = law.low, high = law.high, factor = law.factor;
+    const double a = law.a, b = law.b, low = law.low, high = law.high;
     _Pragma("omp simd")
     for (integer i = 0; i < count; ++i) out[i] = nd_of<kind>(a, b, key, row, rank[i], 0, stream);
     own.again.clear();
@@ -34,7 +23,7 @@ template <int kind> static void nd_drawn(const nd_law &law, word key, integer ro
         }
         own.again.resize((size_t)still);
     }
-    for (integer i = 0; i < count; ++i) out[i] = factor * nd_fmin(nd_fmax(out[i], low), high);
+    for (integer i = 0; i < count; ++i) out[i] = nd_bounded(law, out[i]);
 }
 
 /* Ranks of connections of a row: `first`, first + 1, ..., or those that are listed, if not null. */
@@ -72,12 +61,6 @@ static void nd_values_of(const nd_rule *r, int stream, integer row, nd_ranks ran
         for (integer i = 0; i < count; ++i) to[i] *= r->lattice.factor[own.filter[rank[i]]];
     }
     if (r->kind >= ND_GRID) nd_space_values(r, stream, row, ranks.first, count, own, to);
-}
-
-ND_FN integer nd_steps(double delay, double dt)
-{
-    const double steps = __builtin_rint(nd_fmin(delay / dt, 0x1p53));
-    return steps > 1 ? (integer)steps : 1;
 }
 
 /* The weights (stream 1) or the delays (2), in the places of the connections. */

@@ -14,35 +14,9 @@
 #include <thread>
 #include <vector>
 
-typedef long long integer;
-typedef unsigned long long word;
+#include "projection_rule.h"
 
-enum { ND_ALL, ND_CHANCE, ND_INTO, ND_OUT_OF, ND_TOTAL, ND_ONE, ND_LATTICE };   /* rules */
-enum { ND_SAME, ND_NORMAL, ND_UNIFORM, ND_LOG_NORMAL, ND_EXPONENTIAL };         /* laws */
-enum { ND_ENDS, ND_WEIGHT, ND_DELAY, ND_SHARE };                                /* streams */
-enum { ND_ATTEMPTS = 65536, ND_ROWS = 16 };
-
-/* factor * x, with x of the law and in [low, high]. */
-struct nd_law { integer kind, clip; double a, b, low, high, factor; };
-
-/* Cells at whole coordinates, `dims` of them a cell.  `code` holds the targets' places in the box
- * low, low + extent, ascending; `order` the targets that stand there. */
-struct nd_lattice {
-    integer dims, offsets;
-    const integer *cell, *offset, *low, *extent, *code;
-    const int *order;
-    const double *factor;
-};
-
-/* `shift` + source is the same component as that target; `number` is k or the total. */
-struct nd_rule {
-    word key;
-    integer kind, sources, targets, shift, number, autapses, multapses;
-    double chance, per_log;   /* per_log is 1 / log(1 - chance) */
-    nd_law weight, delay;
-    nd_lattice lattice;
-    const struct nd_space *space;   /* rules of place */
-};
+enum { ND_ROWS = 16 };
 
 /* What is asked for: `count` connections of each row, which stand from `begin` on. Their ranks in the
  * row are `skip`, ..., or listed from rank[listed] on, where `rank` is not null. */

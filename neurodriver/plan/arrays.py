@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from ..model.kinds import VariableKind
+from ..native.buffers import DrawnArray
 
 
 class Kind(Enum):
@@ -188,7 +189,8 @@ class Array:
     unit : str
         As the model declares it; empty where there is none.
     value : array or number or None
-        Before the first step; None for zeros, which are not stored.
+        Before the first step; None for zeros, which are not stored. A `DrawnArray` is drawn where
+        it lies.
     """
 
     key: Key
@@ -196,7 +198,7 @@ class Array:
     shape: tuple[int, ...]
     role: Role
     unit: str = ""
-    value: NDArray[Any] | float | int | None = None
+    value: NDArray[Any] | DrawnArray | float | int | None = None
 
     @property
     def nbytes(self) -> int:
@@ -226,6 +228,8 @@ def row(
     unit: str = "",
 ) -> Array:
     """Return the row of an array or a number; floating numbers get the type ``real``."""
+    if isinstance(value, DrawnArray):
+        return Array(key, value.dtype, value.shape, role, unit, value)
     array = np.asarray(value)
     dtype = np.dtype(real) if array.dtype.kind == "f" else array.dtype
     if array.ndim == 0:

@@ -22,7 +22,8 @@ from .ordering import storage
 from .passes.draft import Draft, Merged, Recorded
 from .program import Program
 from .ring_rows import Uses, ring_rows
-from .spikes.drawn import draw_by_source
+from .spikes.drawer import Drawer
+from .spikes.drawn_there import draw_by_source
 from .spikes.fanout import LONGEST_WINDOW, spread_accesses
 from .spikes.stencils import StencilSet
 from .target import CPU, Target
@@ -43,6 +44,7 @@ def compile_circuit(
     watch: Diagnostics = OFF,
     apart: Mapping[int, frozenset[str]] | None = None,
     longest_window: int = LONGEST_WINDOW,
+    drawer: Drawer | None = None,
 ) -> Program:
     """Compile a circuit.
 
@@ -73,13 +75,15 @@ def compile_circuit(
         results are the same.
     longest_window : int
         Steps from one barrier to the next at most; the results are the same.
+    drawer : Drawer, optional
+        Draws connections where they will lie; the results are the same.
     """
     warn_of_step(circuit, dt)
     draft = passes.run(Draft(circuit, dt, targets, merging))
     full, slots, merged = draft.circuit, draft.slots, draft.merged or Merged(circuit, draft.slots)
     spread = spread_accesses(full, target) if plans else frozenset()
     stencils = StencilSet(full, spread, dt, target)
-    drawn_accesses = draw_by_source(stencils.others, spread, slots, dt, target.threads)
+    drawn_accesses = draw_by_source(stencils.others, spread, slots, dt, target.threads, drawer)
     uses = Uses.of(full, dt, recorded, slots.count, depth)
     most = min(longest_window, stencils.shortest)
     known = stencils.looked_back

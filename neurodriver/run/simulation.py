@@ -11,7 +11,7 @@ from typing import Protocol
 
 from .. import settings
 from ..backends.base import Backend, Gated
-from ..backends.choice import Choice, depths, make_backend
+from ..backends.choice import Choice, depths, drawer_of, make_backend
 from ..backends.measured import measured
 from ..backends.tables import InputTable, Probe
 from ..circuit.circuit import Circuit
@@ -151,7 +151,7 @@ class Simulation:
             merging=merging_of(members), watch=watching(nonfinite, debug),
             apart=variants.apart if variants else None, longest_window=_longest_window(border),
         )  # fmt: skip
-        self.program: Program = compiled(chosen.target)
+        self.program: Program = compiled(chosen.target, drawer=drawer_of(chosen))
         programs = programs_of_copies(self.program, variants) if variants else []
         self._findings = CopyWatches(self.program, nonfinite, len(programs))
         self._inputs = InputFeed(self.program, inputs, own)
@@ -440,6 +440,7 @@ def show(backend: Backend) -> None:
             for (owner, access), gather in program.gathers.items():
                 if owner == number:
                     what = f"{gather.edges:,} connections, {gather.form}"
+                    what += f", {gather.note}" if gather.note else ""
                     print(
                         f"  {access}: {what}, {gather.nbytes(program.dtype.itemsize):,} bytes",
                         file=sys.stderr,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ...codegen.generate import Generated, Task
 from ...codegen.kernel import Kernel
 from ...codegen.simt.device import table_name
-from ...native.buffers import LANES
+from ...native.buffers import LANES, DrawnArray
 from ...plan.arrays import SEED, Array, Key, Kind, VariableOwner
 from ...plan.copies import is_shared
 from ...plan.program import Program
@@ -77,7 +77,10 @@ class Binding:
         rows = [row for row in self.program.arrays.values() if row.shape and not self._shared(row)]
         self.pool = Pool(self.device, wanted | {row.key: row.nbytes for row in rows} | dict(more))
         for row in rows:
-            if row.value is not None:
+            if isinstance(row.value, DrawnArray):
+                self.device.wait()  # another stream draws what this one has cleared
+                row.value.there(self.pool.address[row.key])
+            elif row.value is not None:
                 self.device.upload(self.pool.address[row.key], np.ascontiguousarray(row.initial()))
 
     def _shared(self, row: Array) -> bool:

@@ -136,6 +136,8 @@ class Device:
             )
         self.configs: dict[tuple[int, int, int, str, int], Any] = {}
         """How kernels were started: function, blocks, threads, width, bytes -> settings."""
+        self.shared: dict[int, int] = {}
+        """Function -> most bytes of shared memory with which it was started."""
 
     @contextmanager
     def current(self) -> Iterator[None]:
@@ -284,7 +286,7 @@ def launch(
     function: Any,
     blocks: int,
     threads: int,
-    values: tuple[int, ...],
+    values: tuple[Any, ...],
     types: tuple[Any, ...],
     width: str = "alone",
     shared: int = 0,
@@ -325,7 +327,8 @@ def _config(
     config.hStream = device.stream.handle
     attributes = []
     kinds = api.CUlaunchAttributeID
-    if shared:  # beside what a kernel has of its own, it may be more than is allowed unasked
+    if shared > device.shared.get(int(function), 0):  # more than is allowed unasked, or was asked
+        device.shared[int(function)] = shared
         size = api.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
         driver.cuFuncSetAttribute(function, size, shared)
     if width == "grid":

@@ -27,7 +27,7 @@ from .source_rows import SourceRows, source_rows
 from .weights import ALIKE, Bounds, Reals, Units, WeightStatistics
 
 if TYPE_CHECKING:
-    from ..delays import Spread
+    pass
 
 
 class DrawnBySource:
@@ -54,7 +54,11 @@ class DrawnBySource:
         Of the weights.
     lags : dict of group number to int
         Least latency of its connections in steps, less one.
+    note : str
+        Who draws them, and why, for the log of a build.
     """
+
+    note = ""
 
     def __init__(
         self,
@@ -66,19 +70,9 @@ class DrawnBySource:
         others: int = 0,
     ) -> None:
         self.drawn, self.dt, self.threads = drawn, dt, threads
-        start, self.count = int(circuit.starts[number]), circuit.groups[number].count
-        wanted = range(start, start + self.count)
-        self._rows = [links.rows(wanted) for links in drawn]
-        self._laws = [None if links.filtered else links.weight for links in drawn]
-        first = [links.begins.start for links in drawn]
-        last = [links.begins.stop for links in drawn]
-        self._groups = [
-            g
-            for g in range(len(circuit.groups))
-            if circuit.starts[g] < max(last) and circuit.starts[g + 1] > min(first)
-        ]
-        sizes = [padded(circuit.groups[g].count) for g in self._groups]
-        self._begin = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        self._find_sources(circuit, number)
+        start = int(circuit.starts[number])
+        self._rows = [links.rows(range(start, start + self.count)) for links in drawn]
         place = np.full(circuit.count, -1, dtype=np.int64)
         for g, begin in zip(self._groups, self._begin, strict=False):
             place[circuit.starts[g] : circuit.starts[g + 1]] = begin + np.arange(
@@ -98,6 +92,20 @@ class DrawnBySource:
         self.bounds = Bounds(np.zeros(self.count, np.int64), *none)
         for rows in self._rows:
             rows.bounds(self._code, *vars(self.bounds).values())
+
+    def _find_sources(self, circuit: Circuit, number: int) -> None:
+        """Find the groups that hold sources, and number the sources."""
+        self.count = circuit.groups[number].count
+        self._laws = [None if links.filtered else links.weight for links in self.drawn]
+        first = [links.begins.start for links in self.drawn]
+        last = [links.begins.stop for links in self.drawn]
+        self._groups = [
+            g
+            for g in range(len(circuit.groups))
+            if circuit.starts[g] < max(last) and circuit.starts[g + 1] > min(first)
+        ]
+        sizes = [padded(circuit.groups[g].count) for g in self._groups]
+        self._begin = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
     def _place(self, start: int) -> None:
         """Write the targets of all rows."""
@@ -134,17 +142,17 @@ class DrawnBySource:
 
     def weights(self, beside: Edges) -> WeightStatistics:
         """Return the statistics of the weights, together with those of other connections."""
-
-        def remainders(unit: Reals) -> tuple[Reals, Reals]:
-            rest, most = np.full(self.count, np.inf), np.zeros(self.count)
-            for rows in self._rows:
-                rows.remainders(self._code, unit, ALIKE, rest, most)
-            return rest, most
-
-        drawn = WeightStatistics(self.bounds, remainders)
+        drawn = WeightStatistics(self.bounds, self.remainders)
         if not len(beside.target):
             return drawn
         return drawn.together(WeightStatistics.of(beside, self.count))
+
+    def remainders(self, unit: Reals) -> tuple[Reals, Reals]:
+        """Return what `units_of` asks for."""
+        rest, most = np.full(self.count, np.inf), np.zeros(self.count)
+        for rows in self._rows:
+            rows.remainders(self._code, unit, ALIKE, rest, most)
+        return rest, most
 
     def gather(
         self, layout: Layout, variable: str, units: Units, beside: Edges, ahead: int = 0
@@ -166,23 +174,15 @@ class DrawnBySource:
         rows = source_rows(layout, beside, variable, width)
         rows.blocks[:, 3] += more
         first = np.concatenate([self.first, self.edges + rows.first[1:]])
-        gather = Gather("fanout", int(first[-1]), {}, None)
+        gather = Gather("fanout", int(first[-1]), {}, None, note=self.note)
         blocks = np.concatenate([self._blocks(layout, variable), rows.blocks])
         gather.arrays["block"] = blocks
-        gather.arrays["code"] = code = self._code[: gather.edges]
+        self._width = width
+        gather.arrays["code"] = self._code_of(gather.edges)
         add_slots(gather, layout, first, max(self.ahead, rows.ahead, ahead), width, units)
-        multiple = self._multiples(gather, units, rows)
-        for one, source in zip(self._rows, self._sources, strict=True):
-            lag = np.ascontiguousarray(self._lag[source])
-            one.encode(code, multiple, self.dt, width, lag, units.unit)
-        if not _ascend(self.drawn):
-            ascending(self.first, width, code, multiple)
-        code[self.edges :] = rows.code
-        if multiple is not None:
-            multiple[self.edges :] = rows.multiple
+        self._store_multiples(gather, units, rows)
+        near = self._write(gather, units.unit, rows)
         if self.threads:
-            near = np.zeros(more, dtype=np.int64)
-            near_first(self.first, width, code, multiple, near)
             add_near(gather, near)
         degree = np.bincount(beside.target, minlength=self.count)
         gather.cost = per_slice(self.bounds.degree + degree)
@@ -197,43 +197,62 @@ class DrawnBySource:
         ]
         return np.array(blocks, np.int64).reshape(-1, 4)
 
-    def _multiples(self, gather: Gather, units: Units, beside: SourceRows) -> NDArray[Any] | None:
+    @property
+    def targets(self) -> NDArray[np.int32]:
+        """Targets of all rows, until they are turned into codes in their place, (edges,)."""
+        return self._code[: self.edges]
+
+    def _code_of(self, edges: int) -> Any:
+        """Return the array of codes."""
+        return self._code[:edges]
+
+    def _multiple_of(self, edges: int, kind: type[np.signedinteger[Any]]) -> Any:
+        """Return the array of weights."""
+        return aligned(edges, kind)
+
+    def _reached(self) -> list[NDArray[np.int64]]:
+        """Return the sources that each projection gives connections to."""
+        return [s[r.count > 0] for r, s in zip(self._rows, self._sources, strict=True)]
+
+    def _write(self, gather: Gather, unit: Reals, beside: SourceRows) -> NDArray[np.int64]:
+        """Write codes and weights; return how many of each source act in the next step."""
+        code: Any = gather.arrays["code"]
+        multiple: Any = gather.arrays.get("multiple")
+        self.encode(code, multiple, self._width, unit)
+        code[self.edges :] = beside.code
+        if multiple is not None:
+            multiple[self.edges :] = beside.multiple
+        near = np.zeros(len(self.first) - 1, dtype=np.int64)
+        if self.threads:
+            near_first(self.first, self._width, code, multiple, near)
+        return near
+
+    def encode(self, code: Any, multiple: Any, width: int, unit: Reals) -> None:
+        """Turn the targets in ``code`` into codes; write the weights in whole units."""
+        for one, source in zip(self._rows, self._sources, strict=True):
+            lag = np.ascontiguousarray(self._lag[source])
+            one.encode(code, multiple, self.dt, width, lag, unit)
+        if not ascend(self.drawn):
+            ascending(self.first, width, code, multiple)
+
+    def _store_multiples(self, gather: Gather, units: Units, beside: SourceRows) -> None:
         """Store the weights where all connections, or all of a source, have one; or make room."""
         most = float(np.rint(self.bounds.greatest / units.unit).max())
         most = max(most, float(np.abs(beside.multiple).max(initial=0.0)))
         unit, values = units.unit[0], [law and constant(law) for law in self._laws]
         known = None not in values and (units.unit == unit).all()
         if known and shared_by(most, self.threads):
-            reached = [s[r.count > 0] for r, s in zip(self._rows, self._sources, strict=True)]
             each: list[Any] = [round(float(value or 0.0) / unit) for value in values]
-            sources = [*reached, len(self.first) - 1 + beside.source]
+            sources = [*self._reached(), len(self.first) - 1 + beside.source]
             sets = list(zip([*each, beside.multiple], sources, strict=True))
             if store_once(gather, sets, len(self.first) + len(beside.first) - 2, smallest(most)):
-                return None
-        gather.arrays["multiple"] = multiple = aligned(gather.edges, smallest(most))
-        return multiple
+                return
+        gather.arrays["multiple"] = self._multiple_of(gather.edges, smallest(most))
 
 
 def constant(law: Law) -> float | None:
     """Return the number that a law always gives, if there is one."""
     return law.least if law.least == law.most else None
-
-
-def draw_by_source(
-    circuit: Circuit, spread: Spread, slots: Slots, dt: float, threads: bool = False
-) -> dict[tuple[int, str], DrawnBySource]:
-    """Draw the connections of projections into accesses, where their kernels can deliver them.
-
-    On a GPU, connections of the circuit are drawn all or none.
-    """
-    out = {}
-    for number, access in sorted(spread):
-        drawn, others = reaching(circuit, slots, number, access, threads)
-        if drawn:
-            made = DrawnBySource(circuit, number, drawn, dt, threads, others)
-            if made.edges:
-                out[number, access] = made
-    return out
 
 
 def looked_back(
@@ -297,7 +316,7 @@ def _senders(circuit: Circuit, links: Drawn, threads: bool) -> list[bool]:
     ]
 
 
-def _ascend(drawn: list[Drawn]) -> bool:
+def ascend(drawn: list[Drawn]) -> bool:
     """Whether the targets of one source ascend from projection to projection.
 
     The projections are ordered by their first target. So those that reach a target of projection i

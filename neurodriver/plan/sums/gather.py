@@ -138,6 +138,8 @@ class Gather:
         Connections that are stored nowhere, `plan.spikes.stencils`, into the same slots.
     claim : str
         What needs the memory of ``blanks``, in words for error messages.
+    note : str
+        Who drew its connections, for the log of a build.
     """
 
     form: str
@@ -153,6 +155,7 @@ class Gather:
     blanks: dict[str, ZeroArray] = field(default_factory=dict)
     parts: ThreadRanges | None = None
     claim: str = ""
+    note: str = ""
     outside: Gather | None = None
     learning: tuple[Gather, ...] = ()
     stencils: tuple[Gather, ...] = ()

@@ -1,0 +1,354 @@
+"""``GPUDrawer``: connections of projections, drawn in the memory of a GPU.
+
+``native/drawing.cuh`` says how. What a call needs beside the result is given back at its end, so
+a drawer keeps nothing on the device but its code.
+"""
+
+from __future__ import annotations
+
+import ctypes as ct
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...circuit.distributions import Law
+from ...circuit.drawing import native_rule
+from ...circuit.drawn import Drawn
+from ...circuit.formula import KIND
+from ...circuit.rules import (
+    AllToAll,
+    FixedInDegree,
+    FixedOutDegree,
+    FixedProbability,
+    FixedTotal,
+    OneToOne,
+)
+from ...native.headers import header
+from ...plan.spikes.drawer import Asked, Piece, Survey
+from ...plan.spikes.weights import Bounds
+from ...profiling.phases import phased
+from .compiler import compile_cubin
+from .device import Device, Loaded, Pool, launch
+
+RULES = (AllToAll, FixedInDegree, FixedOutDegree, FixedProbability, FixedTotal, OneToOne)
+"""Rules that a GPU draws."""
+
+MANY = 1 << 22
+"""Connections of an access from which a GPU draws them: to draw fewer takes the host less than a
+second, with the copy."""
+
+LONGEST = 1 << 15
+"""Connections of a row at most: they stand in the shared memory of a warp."""
+
+SHARED = 48 << 10
+"""Bytes of shared memory up to which a block has several warps."""
+
+_WARPS = 4
+_INFINITE = np.float64(np.inf).view(np.uint64)
+_ADDRESS, _INTEGER, _REAL = ct.c_void_p, ct.c_longlong, ct.c_double
+
+HEADERS = ("native/math.h", "native/philox.h", "native/projection_rule.h")
+
+
+def text() -> str:
+    """Return the text of the kernels."""
+    head = "/* connections */\n#define ND_FN static __device__ __forceinline__\n"
+    names = (*HEADERS, "native/drawing_words.cuh", "native/drawing.cuh")
+    return head + "\n".join(map(header, names))
+
+
+class _Piece(ct.Structure):
+    _fields_ = [
+        *((name, _INTEGER) for name in "rule first last element start stop origin span".split()),
+        ("room", _INTEGER),
+        *((name, _ADDRESS) for name in ("length", "begin", "listed")),
+    ]
+
+
+class _Found(ct.Structure):
+    _fields_ = [
+        *((name, _ADDRESS) for name in "count near span degree least greatest total".split()),
+        ("scale", _REAL),
+    ]
+
+
+class DrawingMemory(Protocol):
+    """Addresses by what lies there; zeros at first."""
+
+    address: dict[Any, int]
+
+    def free(self) -> None: ...
+
+
+class DrawingPlace(Protocol):
+    """A device, as far as drawing needs it."""
+
+    def memory(self, wanted: Mapping[Any, int]) -> DrawingMemory: ...
+    def upload(self, address: int, array: NDArray[Any]) -> None: ...
+    def download(self, address: int, out: NDArray[Any]) -> None: ...
+    def clear(self, address: int, size: int) -> None: ...
+    def start(self, name: str, warps: int, shared: int, values: tuple[Any, ...]) -> None: ...
+    def wait(self) -> None: ...
+    def current(self) -> Any: ...
+
+
+class GPU:
+    """A GPU with the code that draws."""
+
+    def __init__(self, number: int) -> None:
+        self._device = device = Device(number)
+        self.upload, self.download, self.clear = device.upload, device.download, device.clear
+        self.wait, self.current = device.wait, device.current
+        with device.current():
+            self._code = Loaded(device, compile_cubin(text(), device.arch))
+        self._functions: dict[str, Any] = {}
+
+    def memory(self, wanted: Mapping[Any, int]) -> DrawingMemory:
+        """Return zeros, by name -> bytes."""
+        return Pool(self._device, wanted)
+
+    def start(self, name: str, warps: int, shared: int, values: tuple[Any, ...]) -> None:
+        """Start a kernel with so many warps, each of which has ``shared`` bytes."""
+        if name not in self._functions:
+            self._functions[name] = self._code.function(name)
+        team = _WARPS if _WARPS * shared <= SHARED else 1
+        blocks = min(max(-(-warps // team), 1), 64 * self._device.processors)
+        plain = tuple(value.value or 0 for value in values)  # an address of 0 is None
+        types = tuple(map(type, values))
+        function, size = self._functions[name], team * shared
+        launch(self._device, function, blocks, 32 * team, plain, types, shared=size)
+
+
+class GPUDrawer:
+    """Draws on a GPU.
+
+    Parameters
+    ----------
+    number : callable
+        Returns that of the GPU, when there is something to draw.
+    many : int
+        Connections of an access from which it draws them.
+    place : DrawingPlace, optional
+        Default: the GPU.
+    """
+
+    def __init__(
+        self, number: Callable[[], int], many: int = MANY, place: DrawingPlace | None = None
+    ) -> None:
+        self.many, self._number, self._given = many, number, place
+
+    @cached_property
+    def _place(self) -> DrawingPlace:
+        return self._given or GPU(self._number())
+
+    def refuses(self, links: Drawn) -> str:
+        """Return why a projection is not drawn here, empty where it is."""
+        rule = links.projection.rule
+        if type(links) is not Drawn:
+            return "a part of a projection is drawn on the host"
+        if type(rule) not in RULES or KIND in (links.weight.kind, links.latency.kind):
+            return f"{type(rule).__name__} is drawn on the host"
+        if not rule.fields.get("multapses", True) and not isinstance(rule, AllToAll):
+            return "different partners are drawn on the host"
+        mean = (links.mean_degree or 0.0) * len(links.ends.target)
+        mean /= max(len(links.ends.source), 1)
+        if mean + 12 * mean**0.5 > LONGEST:
+            return f"a source has {mean:,.0f} connections, up to {LONGEST:,} are drawn on a GPU"
+        return ""
+
+    @phased("draw connections")
+    def survey(self, asked: Asked) -> Survey | None:
+        """Look through all connections; None where a row is too long."""
+        sizes = {"count": 4 * asked.sources, "near": 4 * asked.sources,
+                 "span": 8 * len(asked.pieces), "degree": 4 * asked.targets,
+                 "found": ct.sizeof(_Found)}  # fmt: skip
+        sizes |= dict.fromkeys(("least", "greatest", "total"), 8 * asked.targets)
+        scale = _scale(asked)
+        with self._rows(asked, sizes) as rows:
+            if rows is None:
+                return None
+            least = np.full(asked.targets, _INFINITE)
+            rows.place.upload(rows.address["least"], least)
+            span = np.tile(np.array([2**31 - 1, 0], np.int32), len(asked.pieces))
+            rows.place.upload(rows.address["span"], span)
+            names = [field[0] for field in _Found._fields_][:-1]
+            found = _Found(*(rows.address[name] for name in names), scale)
+            rows.place.upload(rows.address["found"], np.frombuffer(bytes(found), np.uint8))
+            rows.each("nd_survey", _REAL(asked.dt), _ADDRESS(rows.address["found"]))
+
+            def brought(name: str, count: int, kind: Any) -> NDArray[Any]:
+                out = np.empty(count, kind)
+                rows.place.download(rows.address[name], out)
+                return out
+
+            count, near = (
+                brought(name, asked.sources, np.int32).astype(np.int64)
+                for name in ("count", "near")
+            )
+            span = brought("span", 2 * len(asked.pieces), np.int32)
+            degree = brought("degree", asked.targets, np.int32).astype(np.int64)
+            low, high = (brought(name, asked.targets, np.float64) for name in ("least", "greatest"))
+            total = brought("total", asked.targets, np.uint64).astype(np.float64) / scale
+        bounds = Bounds(degree, low, high, total)
+        error = np.asarray(0.5 * degree / scale, np.float64)
+        return Survey(count, near, span.astype(np.int64).reshape(-1, 2), bounds, error)
+
+    @phased("draw connections")
+    def remainders(
+        self, asked: Asked, unit: NDArray[np.float64], alike: float
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return what `units_of` asks for."""
+        sizes = dict.fromkeys(("unit", "rest", "most"), 8 * asked.targets)
+        rest, most = np.full(asked.targets, np.inf), np.zeros(asked.targets)
+        with self._rows(asked, sizes) as rows:
+            assert rows is not None
+            for name, column in (("unit", unit), ("rest", rest)):
+                rows.place.upload(rows.address[name], np.ascontiguousarray(column))
+            where = [_ADDRESS(rows.address[name]) for name in ("unit", "rest", "most")]
+            rows.each("nd_survey_units", where[0], _REAL(alike), *where[1:])
+            for name, column in (("rest", rest), ("most", most)):
+                rows.place.download(rows.address[name], column)
+        return rest, most
+
+    @phased("draw connections")
+    def write(
+        self,
+        asked: Asked,
+        first: NDArray[np.int64],
+        near: NDArray[np.int64],
+        width: int,
+        unit: NDArray[np.float64],
+        code: int,
+        multiple: int,
+        size: int,
+    ) -> None:
+        """Write codes and weights, in whole units, to addresses."""
+        sizes = dict.fromkeys(("near_at", "far_at"), 8 * asked.sources)
+        with self._rows(asked, sizes | {"unit": 8 * asked.targets}) as rows:
+            assert rows is not None
+            # what is due at once stands first
+            columns = {"near_at": first[:-1], "far_at": near, "unit": unit}
+            for name, column in columns.items():
+                rows.place.upload(rows.address[name], np.ascontiguousarray(column))
+            where = [_ADDRESS(rows.address[name]) for name in columns]
+            out = _INTEGER(size), _ADDRESS(code), _ADDRESS(multiple)
+            rows.each("nd_write", _REAL(asked.dt), _INTEGER(width), *where, *out)
+            rows.place.wait()
+
+    @contextmanager
+    def _rows(self, asked: Asked, sizes: Mapping[str, int]) -> Iterator[_Rows | None]:
+        """Give the lengths of all rows, and memory by name -> bytes; None where one is too long."""
+        place = self._place
+        with place.current():
+            rows = _Rows(place, asked, sizes)
+            try:
+                yield rows if rows.lengths.max(initial=0) <= LONGEST else None
+            finally:
+                rows.memory.free()
+
+
+@dataclass(frozen=True)
+class _Projection:
+    """Where the lengths of the rows of a projection stand."""
+
+    rule: Any
+    begin: int
+    end: int
+
+
+class _Rows:
+    """The rows of an access on the device: rules, lengths, and what is asked of them."""
+
+    def __init__(self, place: DrawingPlace, asked: Asked, sizes: Mapping[str, int]) -> None:
+        self.place, self.asked = place, asked
+        sources = [len(links.ends.source) for links in asked.drawn]
+        at = np.concatenate([[0], np.cumsum(sources)]).astype(np.int64)
+        self.projections = []
+        for links, begin, end in zip(asked.drawn, at[:-1], at[1:], strict=True):
+            given = links.projection.rule, links.ends, links.key, links.weight, links.latency
+            self.projections.append(_Projection(native_rule(*given)[0], int(begin), int(end)))
+        rules = np.frombuffer(b"".join(bytes(one.rule) for one in self.projections), np.uint8)
+        wanted = {"rules": rules.nbytes, "lengths": 4 * int(at[-1]),
+                  "pieces": ct.sizeof(_Piece) * len(asked.pieces), **sizes}  # fmt: skip
+        self.memory = place.memory(wanted)
+        self.address = self.memory.address
+        place.upload(self.address["rules"], rules)
+        for number in range(len(self.projections)):
+            self._draw_lengths(number, 0, 0)
+        self.lengths = np.zeros(int(at[-1]), np.int32)
+        place.download(self.address["lengths"], self.lengths)
+
+    def _draw_lengths(self, number: int, begin: int, listed: int) -> None:
+        one = self.projections[number]
+        given = self.asked.drawn[number].projection.rule
+        draws = one.end - one.begin
+        if isinstance(given, FixedProbability):
+            draws *= 32
+        elif isinstance(given, FixedTotal | FixedInDegree):
+            draws = given.edges(self.asked.drawn[number].ends)
+        length = self.address["lengths"] + 4 * one.begin
+        values = _ADDRESS(length), _ADDRESS(begin), _ADDRESS(listed)
+        rules = _ADDRESS(self.address["rules"])
+        self.place.start("nd_lengths", -(-draws // 32), 0, (rules, _INTEGER(number), *values))
+
+    def each(self, name: str, *given: Any) -> None:
+        """Start a kernel for each piece."""
+        by_rule: dict[int, list[int]] = {}
+        for number, piece in enumerate(self.asked.pieces):
+            by_rule.setdefault(piece.rule, []).append(number)
+        pieces = (_Piece * len(self.asked.pieces))()
+        rules = _ADDRESS(self.address["rules"]), _ADDRESS(self.address["pieces"])
+        rooms = []
+        for number, piece in enumerate(self.asked.pieces):
+            pieces[number] = made = self._piece(number, piece)
+            rooms.append(int(made.room))
+        self._send(pieces)
+        for rule, numbers in by_rule.items():
+            held = self._listed(rule)
+            if held is not None:
+                for number in numbers:
+                    pieces[number].begin = held.address["begin"]
+                    pieces[number].listed = held.address["listed"]
+                self._send(pieces)
+            for number in numbers:
+                piece = self.asked.pieces[number]
+                values = (*rules, _INTEGER(number), *given)
+                self.place.start(name, piece.last - piece.first, 4 * rooms[number], values)
+            if held is not None:
+                self.place.wait()
+                held.free()
+
+    def _piece(self, number: int, piece: Piece) -> _Piece:
+        one = self.projections[piece.rule]
+        most = int(self.lengths[one.begin : one.end].max(initial=1))
+        room = 1 << max(most - 1, 0).bit_length()
+        length = self.address["lengths"] + 4 * one.begin
+        return _Piece(*vars(piece).values(), number, room, length, 0, 0)
+
+    def _send(self, pieces: Any) -> None:
+        self.place.upload(self.address["pieces"], np.frombuffer(pieces, np.uint8))
+
+    def _listed(self, rule: int) -> DrawingMemory | None:
+        """Return the targets of each source of a fixed in-degree, None for other rules."""
+        if not isinstance(self.asked.drawn[rule].projection.rule, FixedInDegree):
+            return None
+        one = self.projections[rule]
+        end = np.cumsum(self.lengths[one.begin : one.end], dtype=np.int64)
+        begin = np.concatenate([[0], end[:-1]]).astype(np.int64)
+        held = self.place.memory({"begin": begin.nbytes, "listed": 4 * int(end[-1])})
+        self.place.upload(held.address["begin"], begin)
+        self.place.clear(self.address["lengths"] + 4 * one.begin, 4 * (one.end - one.begin))
+        self._draw_lengths(rule, held.address["begin"], held.address["listed"])
+        return held
+
+
+def _scale(asked: Asked) -> float:
+    """Return the power of two with which no sum of |weights| of a target takes 64 bits."""
+    laws: list[Law] = [links.weight for links in asked.drawn]
+    most = max(max(abs(law.least), abs(law.most)) for law in laws)
+    return float(np.ldexp(1.0, 31 - np.frexp(most)[1])) if most > 0 else 1.0

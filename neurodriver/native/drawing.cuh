@@ -1,0 +1,246 @@
+/* Connections of projections, drawn on a GPU where they will lie, with the bits of projections.h.
+ *
+ * A warp draws a row: its targets stand in shared memory and are sorted there, and each thread draws
+ * weight and delay of some of them.  Nothing of a row is kept: first all rows are looked through
+ * (nd_survey), and when it is known where they begin they are drawn again (nd_write).  Pasted after
+ * math.h, philox.h, projection_rule.h and the words of a GPU.
+ */
+
+/* Some rows of a projection, whose sources are neighbours in memory, and what is asked of them. */
+struct nd_piece {
+    integer rule, first, last;      /* rows */
+    integer element;                /* row 0 in the arrays of sources */
+    integer from, to, origin;       /* wanted targets; number of target 0 */
+    integer span;                   /* where its least and greatest delay stand */
+    integer room;                   /* connections that a warp has shared memory for */
+    const int *length;              /* of each row */
+    const integer *begin;           /* ND_INTO: where the row stands in `listed`, else null */
+    const int *listed;
+};
+
+/* What is found out: of each source (number, and how many are due in the next step), of each piece
+ * (delays in steps), of each target (number, least |weight| above 0 and greatest as bits, and their
+ * sum in whole 1 / scale). */
+struct nd_found {
+    int *count, *near, *span, *degree;
+    word *least, *greatest, *total;
+    double scale;
+};
+
+ND_FN word nd_bits_at(word key, integer row, int stream, integer draw)
+{
+    const nd_block b = nd_draw(key, (word)row, draw >> 1, 0, stream);
+    return draw & 1 ? (word)b.w2 << 32 | b.w3 : (word)b.w0 << 32 | b.w1;
+}
+
+template <int kind> ND_FN double nd_drawn(const nd_law &law, word key, integer row, integer rank,
+                                          int stream)
+{
+    double x = nd_of<kind>(law.a, law.b, key, row, rank, 0, stream);
+    for (int n = 1; !law.clip && !(x >= law.low && x <= law.high) && n < ND_ATTEMPTS; ++n)
+        x = nd_of<kind>(law.a, law.b, key, row, rank, n, stream);
+    return nd_bounded(law, x);
+}
+
+ND_FN double nd_value(const nd_law &law, word key, integer row, integer rank, int stream)
+{
+    if (law.kind == ND_NORMAL) return nd_drawn<ND_NORMAL>(law, key, row, rank, stream);
+    if (law.kind == ND_UNIFORM) return nd_drawn<ND_UNIFORM>(law, key, row, rank, stream);
+    if (law.kind == ND_LOG_NORMAL) return nd_drawn<ND_LOG_NORMAL>(law, key, row, rank, stream);
+    if (law.kind == ND_EXPONENTIAL) return nd_drawn<ND_EXPONENTIAL>(law, key, row, rank, stream);
+    return law.a;
+}
+
+/* body(rank, place) for the connections of a row of ND_CHANCE; returns how many there are. */
+template <class Body> ND_FN int nd_by_chance(const nd_rule *r, integer s, integer n, Body body)
+{
+    double at = -1;
+    int found = 0;
+    for (integer draw = nd_lane();; draw += ND_WARP) {
+        double sum = nd_gap(nd_bits_at(r->key, s, ND_ENDS, draw), r->per_log) + 1;
+        for (int by = 1; by < ND_WARP; by *= 2) {
+            const double before = nd_up(sum, by);
+            if (nd_lane() >= by) sum += before;   /* whole numbers: exact in any order */
+        }
+        const bool inside = at + sum < (double)n;
+        if (inside) body(found + nd_lane(), (int)(at + sum));
+        const int here = nd_bits_in(nd_ballot(inside));
+        found += here;
+        if (here < ND_WARP) return found;
+        at += nd_from(sum, ND_WARP - 1);
+    }
+}
+
+/* Let numbers ascend; there is room for the next power of two. */
+ND_FN void nd_ascend(int *to, int count)
+{
+    int size = 1;
+    while (size < count) size *= 2;
+    for (int i = count + nd_lane(); i < size; i += ND_WARP) to[i] = 0x7fffffff;
+    nd_together();
+    for (int run = 2; run <= size; run *= 2)
+        for (int by = run / 2; by; by /= 2) {
+            for (int i = nd_lane(); i < size / 2; i += ND_WARP) {
+                const int a = 2 * i - (i & (by - 1)), b = a + by, x = to[a], y = to[b];
+                if ((x > y) == ((a & run) == 0)) to[a] = y, to[b] = x;
+            }
+            nd_together();
+        }
+}
+
+/* Write the targets of a row, ascending; returns how many there are. */
+ND_FN int nd_row(const nd_rule *r, const nd_piece &p, integer s, int *to)
+{
+    const integer hole = nd_hole(r, s + r->shift, r->targets), n = r->targets - (hole < r->targets);
+    const int count = p.length[s];
+    if (r->kind == ND_CHANCE) {
+        nd_by_chance(r, s, n, [=](int rank, int target) { to[rank] = target; });
+    } else {
+        for (int i = nd_lane(); i < count; i += ND_WARP) {
+            if (r->kind == ND_ALL) to[i] = i;
+            else if (r->kind == ND_ONE) to[i] = (int)s;
+            else if (r->kind == ND_INTO) to[i] = p.listed[p.begin[s] + i];
+            else to[i] = (int)nd_below(nd_bits_at(r->key, s, ND_ENDS, i), (word)n);
+        }
+    }
+    if (r->kind == ND_INTO || r->kind == ND_OUT_OF || r->kind == ND_TOTAL) nd_ascend(to, count);
+    else nd_together();
+    if (hole < r->targets && r->kind != ND_INTO) {
+        for (int i = nd_lane(); i < count; i += ND_WARP) to[i] += to[i] >= hole;
+        nd_together();
+    }
+    return count;
+}
+
+/* Connections of each row; `length` is clear before. Those of ND_INTO and ND_TOTAL are drawn one by
+ * one. Where `listed` is not null, the targets of ND_INTO go there, each row in any order. */
+ND_KERNEL void nd_lengths(const nd_rule *rules, integer number, int *length, const integer *begin,
+                          int *listed)
+{
+    const nd_rule *r = rules + number;
+    if (r->kind == ND_TOTAL) {
+        for (integer i = nd_first_of_all(); i < r->number; i += nd_number_of_all())
+            nd_add(length + nd_below(nd_bits_at(r->key, 0, ND_SHARE, i), (word)r->sources), 1);
+    } else if (r->kind == ND_INTO) {
+        for (integer i = nd_first_of_all(); i < r->number * r->targets; i += nd_number_of_all()) {
+            const integer t = i / r->number, hole = nd_hole(r, t - r->shift, r->sources);
+            const word bits = nd_bits_at(r->key, t, ND_ENDS, i % r->number);
+            integer s = nd_below(bits, (word)(r->sources - (hole < r->sources)));
+            s += s >= hole;
+            const int place = nd_add(length + s, 1);
+            if (listed) listed[begin[s] + place] = (int)t;
+        }
+    } else if (r->kind == ND_CHANCE) {
+        for (integer s = nd_first_of_all() / ND_WARP; s < r->sources;
+             s += nd_number_of_all() / ND_WARP) {
+            const bool own = nd_hole(r, s + r->shift, r->targets) < r->targets;
+            const int found = nd_by_chance(r, s, r->targets - own, [](int, int) {});
+            if (nd_lane() == 0) length[s] = found;
+        }
+    } else {
+        for (integer s = nd_first_of_all(); s < r->sources; s += nd_number_of_all()) {
+            const bool own = nd_hole(r, s + r->shift, r->targets) < r->targets;
+            length[s] = r->kind == ND_ALL ? (int)(r->targets - own)
+                                          : r->kind == ND_ONE ? 1 : (int)r->number;
+        }
+    }
+}
+
+/* Look through the rows of a piece. */
+ND_KERNEL void nd_survey(const nd_rule *rules, const nd_piece *pieces, integer which, double dt,
+                         const nd_found *given)
+{
+    const nd_found found = *given;
+    const nd_piece p = pieces[which];
+    const nd_rule *r = rules + p.rule;
+    int *to = nd_row_memory(p.room), low = 0x7fffffff, high = 0;
+    for (integer s = p.first + nd_warp_of_all(); s < p.last; s += nd_number_of_all() / ND_WARP) {
+        const int length = nd_row(r, p, s, to);
+        int count = 0, near = 0;
+        for (int i = nd_lane(); i < length; i += ND_WARP) {
+            if (to[i] < p.from || to[i] >= p.to) continue;
+            const int steps = (int)nd_fmin((double)nd_steps(
+                nd_value(r->delay, r->key, s, i, ND_DELAY), dt), 2147483647.0);
+            low = steps < low ? steps : low, high = steps > high ? steps : high;
+            ++count, near += steps == 1;
+            const double size = nd_fabs(nd_value(r->weight, r->key, s, i, ND_WEIGHT));
+            const integer t = to[i] + p.origin;
+            nd_add(found.degree + t, 1);
+            if (size > 0) nd_lower_to(found.least + t, nd_bits(size));
+            nd_raise_to(found.greatest + t, nd_bits(size));
+            nd_add(found.total + t, (word)nd_rint(size * found.scale));
+        }
+        count = (int)nd_total(count), near = (int)nd_total(near);
+        if (nd_lane() == 0) {
+            found.count[p.element + s] += count;
+            found.near[p.element + s] += near;
+        }
+        nd_together();   /* before the next row takes the memory */
+    }
+    if (high) {
+        nd_lower_to(found.span + 2 * p.span, low);
+        nd_raise_to(found.span + 2 * p.span + 1, high);
+    }
+}
+
+/* How far |weights| are from whole units, as nd_remainders in projections.h; `rest` and `most` hold
+ * the bits of numbers that are not negative. */
+ND_KERNEL void nd_survey_units(const nd_rule *rules, const nd_piece *pieces, integer which,
+                               const double *unit, double alike, word *rest, word *most)
+{
+    const nd_piece p = pieces[which];
+    const nd_rule *r = rules + p.rule;
+    int *to = nd_row_memory(p.room);
+    for (integer s = p.first + nd_warp_of_all(); s < p.last; s += nd_number_of_all() / ND_WARP) {
+        const int length = nd_row(r, p, s, to);
+        for (int i = nd_lane(); i < length; i += ND_WARP) {
+            if (to[i] < p.from || to[i] >= p.to) continue;
+            const integer t = to[i] + p.origin;
+            if (!(unit[t] == unit[t])) continue;
+            const double size = nd_fabs(nd_value(r->weight, r->key, s, i, ND_WEIGHT));
+            const double ratio = nd_fmin(size / unit[t], 0x1p60);
+            const double whole = nd_rint(ratio), apart = nd_fabs(ratio - whole);
+            if (apart > alike * whole) nd_lower_to(rest + t, nd_bits(apart));
+            nd_raise_to(most + t, nd_bits(whole));
+        }
+        nd_together();
+    }
+}
+
+/* Write the rows of a piece: codes (steps - 1) * width + target, and weights as whole units, of
+ * `bytes` bytes (0: not wanted).  A source's connections that are due in the next step go on at
+ * near_at, the others at far_at; both are moved on. */
+ND_KERNEL void nd_write(const nd_rule *rules, const nd_piece *pieces, integer which, double dt,
+                        integer width, integer *near_at, integer *far_at, const double *unit,
+                        integer bytes, int *code, void *multiple)
+{
+    const nd_piece p = pieces[which];
+    const nd_rule *r = rules + p.rule;
+    int *to = nd_row_memory(p.room);
+    for (integer s = p.first + nd_warp_of_all(); s < p.last; s += nd_number_of_all() / ND_WARP) {
+        const int length = nd_row(r, p, s, to);
+        integer near = near_at[p.element + s], far = far_at[p.element + s];
+        for (int i = nd_lane(); i - nd_lane() < length; i += ND_WARP) {
+            const int target = i < length ? to[i] : -1;
+            const bool wanted = i < length && target >= p.from && target < p.to;
+            integer ahead = 0;
+            if (wanted) ahead = nd_steps(nd_value(r->delay, r->key, s, i, ND_DELAY), dt) - 1;
+            const unsigned first = nd_ballot(wanted && !ahead), later = nd_ballot(wanted && ahead);
+            if (wanted) {
+                const integer at = ahead ? far + nd_lower(later) : near + nd_lower(first);
+                const integer t = target + p.origin;
+                code[at] = (int)(ahead * width + t);
+                if (bytes) {
+                    const double weight = nd_value(r->weight, r->key, s, i, ND_WEIGHT);
+                    const int whole = (int)nd_rint(weight / unit[t]);
+                    if (bytes == 1) ((signed char *)multiple)[at] = (signed char)whole;
+                    if (bytes == 2) ((short *)multiple)[at] = (short)whole;
+                    if (bytes == 4) ((int *)multiple)[at] = whole;
+                }
+            }
+            near += nd_bits_in(first), far += nd_bits_in(later);
+        }
+        nd_together();
+        if (nd_lane() == 0) near_at[p.element + s] = near, far_at[p.element + s] = far;
+    }
+}
