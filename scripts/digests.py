@@ -162,12 +162,14 @@ def main() -> int:
     parser.add_argument("--parts", type=int, default=0, help="parts of each circuit")
     parser.add_argument("--threads", type=int, help="of the CPU; by the circuit's size if left out")
     parser.add_argument("--jobs", type=int, default=1, help="processes that share the work")
+    parser.add_argument("--share", nargs=2, type=int, metavar=("I", "N"), default=(0, 1),
+                        help="only the cases I, I + N, I + 2 N, ... of those chosen")  # fmt: skip
     parser.add_argument("--list", action="store_true", help="print the names of all cases")
     parser.add_argument("-v", "--verbose", action="store_true", help="print seconds of each case")
     arguments = parser.parse_args()
     if arguments.compare:
         return compare(arguments.compare)
-    some = chosen(arguments.words)
+    some = chosen(arguments.words)[slice(arguments.share[0], None, arguments.share[1])]
     if arguments.list:
         print(*(case.name for case in some), sep="\n")
         return 0

@@ -5,12 +5,15 @@
     scripts/sanitize plasticity own   the cases with one of these words in their names
     scripts/sanitize --only thread    one of the sanitizers
     scripts/sanitize --dtype float32  one of the two types
-    scripts/sanitize --program FILE   another program that uses the package
+    scripts/sanitize --gpu            the tools of compute-sanitizer, on a GPU
+    scripts/sanitize --jobs 8         processes that share the cases
+    scripts/sanitize --program FILE [ARGUMENT ...]    another program that uses the package
 
 The step loop and all kernels are compiled with g++ for the address and the undefined-behaviour
 sanitizer (``memory``), and again for the thread sanitizer (``thread``). They have a cache of their
 own. Arrays of the package end at their last value for the address sanitizer, although more memory
-belongs to them. The status is 1 where something is reported, or where a run fails.
+belongs to them. On a GPU each array is an allocation of its own, which ends there, too. The status
+is 1 where something is reported, or where a run fails.
 """
 
 from __future__ import annotations
@@ -21,12 +24,15 @@ import os
 import re
 import runpy
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -40,6 +46,9 @@ SELECTED = (
     "input of spikes", "large, few spikes", "optic lobe",
 )  # fmt: skip
 """Cases that use most of what kernels are made of."""
+
+EXECUTORS = "resident", "stepwise"
+"""On a GPU each case runs with both."""
 
 COMPILER = "g++-watched"
 """Name of the program that compiles for a sanitizer."""
@@ -61,13 +70,23 @@ class Sanitizer:
     options : dict of str
         Variable of the environment -> options; reports go to files.
     launcher : tuple of str
-        What starts Python.
+        What starts Python; ``{logs}`` stands for the folder of reports.
+    gpu : bool
+        Whether it watches a GPU, so that flags and library are empty.
     """
 
-    flags: tuple[str, ...]
-    library: str
-    options: dict[str, str]
+    flags: tuple[str, ...] = ()
+    library: str = ""
+    options: dict[str, str] = field(default_factory=dict)
     launcher: tuple[str, ...] = ()
+    gpu: bool = False
+
+
+def _on_gpu(tool: str, *more: str) -> Sanitizer:
+    """Return a tool of compute-sanitizer; NVIDIA's documentation describes its options."""
+    words = ("--tool", tool, *more, "--show-backtrace", "no", "--launch-timeout", "100")
+    log = "--log-file", f"{{logs}}/{tool}.%p"
+    return Sanitizer(launcher=("compute-sanitizer", *words, *log), gpu=True)
 
 
 SANITIZERS = {
@@ -85,6 +104,10 @@ SANITIZERS = {
          ":die_after_fork=0"},
         ("setarch", "-R"),
     ),
+    "memcheck": _on_gpu("memcheck"),
+    "racecheck": _on_gpu("racecheck"),
+    "initcheck": _on_gpu("initcheck"),
+    "synccheck": _on_gpu("synccheck"),
 }  # fmt: skip
 
 
@@ -103,10 +126,11 @@ def environment(one: Sanitizer, cache: Path, logs: Path) -> dict[str, str]:
     for name, options in one.options.items():
         log = f":log_path={logs / name}" if name.endswith("_OPTIONS") else ""
         out[name] = options + log
-    out["LD_PRELOAD"] = found_library(one.library)
-    out["NEURODRIVER_CACHE"] = str(cache)
-    # the compiler itself runs as it is
-    out["NEURODRIVER_CXX"] = f"env -u LD_PRELOAD {_compiler(one, cache)}"
+    if not one.gpu:
+        out["LD_PRELOAD"] = found_library(one.library)
+        out["NEURODRIVER_CACHE"] = str(cache)
+        # the compiler itself runs as it is
+        out["NEURODRIVER_CXX"] = f"env -u LD_PRELOAD {_compiler(one, cache)}"
     out["OPENBLAS_NUM_THREADS"] = "1"
     out["PYTHONPATH"] = os.pathsep.join([str(HERE.parent), *filter(None, [out.get("PYTHONPATH")])])
     return out
@@ -126,8 +150,13 @@ def _compiler(one: Sanitizer, cache: Path) -> Path:
     return path
 
 
-_BEGIN = re.compile(r"==\d+==ERROR: |WARNING: ThreadSanitizer|^\S+: runtime error: ", re.MULTILINE)
+_BEGIN = re.compile(
+    r"==\d+==ERROR: |WARNING: ThreadSanitizer|^\S+: runtime error: "
+    r"|^========= (?=\S)(?!COMPUTE-SANITIZER|\w+ SUMMARY:)",
+    re.MULTILINE,
+)
 _NUMBERS = re.compile(r"0x[0-9a-f]+|\d+")
+_SUMMARY = re.compile(r"^SUMMARY: (.*)|^=========     at (.*)", re.MULTILINE)
 
 
 def reports(logs: Path) -> Iterator[str]:
@@ -136,48 +165,86 @@ def reports(logs: Path) -> Iterator[str]:
         text = path.read_text(errors="replace")
         begins = [match.start() for match in _BEGIN.finditer(text)]
         for begin, end in pairwise([*begins, len(text)]):
-            yield text[begin:end].strip().strip("=\n")
+            yield text[begin:end].strip().strip("=\n ")
 
 
 def kind_of(report: str) -> str:
     """Return what two reports of one fault have in common."""
-    summary = re.search(r"^SUMMARY: (.*)", report, re.MULTILINE)
-    return _NUMBERS.sub("#", summary.group(1) if summary else report.splitlines()[0])
+    found = _SUMMARY.search(report)
+    if found and found.group(2):  # of compute-sanitizer: what it is, and in which function
+        said = f"{report.splitlines()[0]}, at {found.group(2)}"
+    else:
+        said = found.group(1) if found else report.splitlines()[0]
+    return _NUMBERS.sub("#", said)
 
 
-def run(name: str, program: list[str], shown: int) -> int:
-    """Run a program of Python under a sanitizer; print each fault once, return 1 where any is."""
+def run(name: str, programs: list[list[str]], shown: int, seconds: float | None) -> int:
+    """Run programs of Python under a sanitizer, all at once.
+
+    Each fault is printed once. Returns 1 where there is any, or where a program fails or is not
+    done after ``seconds``.
+    """
     one = SANITIZERS[name]
-    if not found_library(one.library):
-        sys.exit(f"g++ has no {one.library}; install the sanitizers of g++")
+    _check_installed(one)
     with tempfile.TemporaryDirectory() as folder:
         logs = Path(folder)
-        here = [*one.launcher, sys.executable, str(Path(__file__).resolve()), "--within", *program]
         cache = Path(os.environ.get("NEURODRIVER_SANITIZE_CACHE", "~/.cache/neurodriver-sanitize"))
         given = environment(one, cache.expanduser() / name, logs)
-        with open(logs / "stderr", "wb") as errors:  # some of the reports go there
-            done = subprocess.run(here, env=given, stderr=errors)
+        here = [*(word.format(logs=logs) for word in one.launcher), sys.executable, __file__]
+        begun = []
+        for number, program in enumerate(programs):
+            errors = logs / f"stderr.{number}"  # some of the reports go there
+            command = [*here, "--within", name, *program]
+            with open(errors, "wb") as file:
+                begun.append(subprocess.Popen(command, env=given, stderr=file, process_group=0))
+        codes = _ended(begun, seconds)
         every = list(reports(logs))
-        if done.returncode:
-            print((logs / "stderr").read_text(errors="replace")[-4000:], file=sys.stderr)
+        for number, code in enumerate(codes):
+            if code:
+                said = (logs / f"stderr.{number}").read_text(errors="replace")
+                print(f"exit code {code}:\n{said[-4000:]}", file=sys.stderr)
     first = {kind_of(text): text for text in reversed(every)}
     count = Counter(map(kind_of, every))
     for kind, times in count.most_common():
         print(f"--- {kind} ({times} times)", *first[kind].splitlines()[:shown], sep="\n")
-    print(f"{name}: {len(count)} faults, {len(every)} reports, exit code {done.returncode}")
-    return int(bool(every or done.returncode))
+    failed = sum(map(bool, codes))
+    ends = f"{failed} of {len(codes)} processes failed" if failed else "exit code 0"
+    print(f"{name}: {len(count)} faults, {len(every)} reports, {ends}", flush=True)
+    return int(bool(every or failed))
+
+
+def _check_installed(one: Sanitizer) -> None:
+    """End this program where a sanitizer is not installed."""
+    if one.library and not found_library(one.library):
+        sys.exit(f"g++ has no {one.library}; install the sanitizers of g++")
+    if one.gpu and not shutil.which(one.launcher[0]):
+        sys.exit(f"there is no {one.launcher[0]} in PATH; it is part of the CUDA toolkit")
+
+
+def _ended(begun: list[subprocess.Popen[bytes]], seconds: float | None) -> list[int]:
+    """Return the exit codes of programs; those that run for too long are ended."""
+    end = None if seconds is None else time.monotonic() + seconds
+    try:
+        for one in begun:
+            with suppress(subprocess.TimeoutExpired):
+                one.wait(None if end is None else max(end - time.monotonic(), 0.0))
+    finally:  # also after Ctrl-C
+        for one in begun:
+            if one.poll() is None:
+                os.killpg(one.pid, signal.SIGKILL)
+    return [one.wait() for one in begun]
 
 
 # -- within a run ---------------------------------------------------------------------------------
 
 
-def within(program: list[str]) -> None:
+def within(name: str, program: list[str]) -> None:
     """Run a program of Python in this process, which is watched."""
-    _end_arrays()
-    from neurodriver.native.compiler import find_compiler
-
-    if Path(find_compiler().command[-1]).name != COMPILER:
-        sys.exit("the compiler with the flags of the sanitizer does not work, so nothing is seen")
+    if SANITIZERS[name].gpu:
+        _end_device_arrays()
+    else:
+        _end_arrays()
+        _check_compiler()
     sys.argv = program
     sys.path.insert(0, str(Path(program[0]).parent))
     runpy.run_path(program[0], run_name="__main__")
@@ -210,26 +277,71 @@ def _end_arrays() -> None:
             vars(module)["aligned"] = aligned
 
 
+def _check_compiler() -> None:
+    """End this program where its kernels are not watched."""
+    from neurodriver.native.compiler import find_compiler
+
+    if Path(find_compiler().command[-1]).name != COMPILER:
+        sys.exit("the compiler with the flags of the sanitizer does not work, so nothing is seen")
+
+
+def _end_device_arrays() -> None:
+    """Let each array on a GPU be an allocation of its own that ends at its last value."""
+    from neurodriver.backends.cuda import device
+
+    def allocate(self: Any, on: device.Device, wanted: dict[Any, int]) -> None:
+        self.pieces = {what: on.cuda.mem_alloc(max(n, 1)) for what, n in wanted.items()}
+        self.address = {what: int(piece) for what, piece in self.pieces.items()}
+        for what, n in wanted.items():
+            on.cuda.memset_d8(self.address[what], 0, max(n, 1))
+
+    def free(self: Any) -> None:
+        for piece in self.pieces.values():
+            piece.free()
+
+    vars(device)["Pool"].__init__, vars(device)["Pool"].free = allocate, free
+
+
+def programs(given: argparse.Namespace, name: str, folder: str) -> list[list[str]]:
+    """Return the programs that run at once under a sanitizer, with their arguments."""
+    if given.program:
+        return [[str(given.program), *given.words]]
+    words = [] if given.all else given.words or list(SELECTED)
+    gpu = SANITIZERS[name].gpu
+    out = []
+    for where in EXECUTORS if gpu else ("",):
+        for number in range(given.jobs):
+            path = Path(folder, f"digests{where}{number}.json")
+            one = [str(HERE / "digests.py"), *words, "-v", "-o", str(path)]
+            one += ["--share", str(number), str(given.jobs)]
+            one += ["--dtype", given.dtype] if given.dtype else []
+            on = ["--backend", "cuda", "--executor", where] if gpu else ["--threads", str(THREADS)]
+            out.append(one + on)
+    return out
+
+
 def main() -> int:
     if sys.argv[1:2] == ["--within"]:
-        within(sys.argv[2:])
+        within(sys.argv[2], sys.argv[3:])
         return 0
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("words", nargs="*", help="only the cases with one of these in their name")
     parser.add_argument("--all", action="store_true", help="all cases of the zoo")
     parser.add_argument("--only", choices=SANITIZERS, help="one of the sanitizers")
     parser.add_argument("--dtype", choices=("float64", "float32"), help="one type alone")
-    parser.add_argument("--program", type=Path, metavar="FILE", help="run this, not the zoo")
+    parser.add_argument("--gpu", action="store_true", help="all tools for a GPU")
+    parser.add_argument("--jobs", type=int, default=1, help="processes that share the cases")
+    parser.add_argument("--seconds", type=float, help="end processes that run for longer")
+    parser.add_argument("--program", type=Path, metavar="FILE",
+                        help="run this, not the zoo; the words are its arguments")  # fmt: skip
     parser.add_argument("--lines", type=int, default=30, help="lines of a report that are shown")
     given = parser.parse_args()
+    names = [one for one, what in SANITIZERS.items() if what.gpu == given.gpu]
     with tempfile.TemporaryDirectory() as folder:
-        digests = ["-v", "--threads", str(THREADS), "-o", str(Path(folder, "digests.json"))]
-        digests += ["--dtype", given.dtype] if given.dtype else []
-        words = [] if given.all else given.words or list(SELECTED)
-        zoo = [str(HERE / "digests.py"), *words, *digests]
-        program = [str(given.program)] if given.program else zoo
-        names = [given.only] if given.only else list(SANITIZERS)
-        return max([run(name, program, given.lines) for name in names])
+        return max(
+            run(name, programs(given, name, folder), given.lines, given.seconds)
+            for name in ([given.only] if given.only else names)
+        )
 
 
 if __name__ == "__main__":

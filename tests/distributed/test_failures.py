@@ -86,9 +86,14 @@ def one_job(kind: str, folder: Path, repeats: int, seed: int) -> Ended:
     return Ended(process.returncode, said, errors, at, folder)
 
 
+AT_ONCE = max(2, len(os.sched_getaffinity(0)) // RANKS)
+"""Jobs that run beside each other, where a fault is tried several times."""
+
+
 def jobs(kind: str, folder: Path) -> list[Ended]:
-    """Run a job that ends as a whole several times, two at once."""
-    with ThreadPoolExecutor(2) as pool:
+    """Run a job that ends as a whole several times, some of them at once."""
+    folder.mkdir(exist_ok=True)
+    with ThreadPoolExecutor(AT_ONCE) as pool:
         futures = [pool.submit(job, kind, folder / str(n), 1, n) for n in range(TIMES)]
         return [future.result() for future in futures]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from launch import mpiexec
-from test_failures import RANKS, Ended, job, recorded
+from test_failures import RANKS, Ended, job, jobs, recorded
 
 TIMES = int(os.environ.get("NEURODRIVER_TEST_FAULTS", "1"))
 LIMIT = 3.0
@@ -66,9 +66,8 @@ KINDS = {
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_progress(kind: str, tmp_path: Path) -> None:
     """The sentence names the rank; the others close their files."""
-    for seed in range(TIMES):
-        folder = tmp_path / str(seed)
-        ended = job(kind, folder, seed=seed)
+    for ended in jobs(kind, tmp_path):
+        folder = ended.folder
         rank = 1 if kind == "loop_in_module" else 0
         said = check_end(ended, folder, LIMIT + LATER)
         assert f"rank {rank} has made no progress for 3 s: it" in said and KINDS[kind] in said
@@ -84,26 +83,28 @@ def test_no_progress(kind: str, tmp_path: Path) -> None:
 
 def test_the_limit_by_default(tmp_path: Path) -> None:
     """All is over after 30 s."""
-    ended = job("stopped", tmp_path, seed=1)
-    said = check_end(ended, tmp_path, 30.0)
-    assert "rank 0 has made no progress for 24 s: its process is stopped" in said
+    for ended in jobs("stopped", tmp_path):
+        said = check_end(ended, ended.folder, 30.0)
+        assert "rank 0 has made no progress for 24 s: its process is stopped" in said
 
 
 @pytest.mark.usefixtures("limit")
 @pytest.mark.parametrize(
     ("kind", "says"), [("never", "rank 1 has not started"), ("stopped", "rank 1 is stopped")]
 )
-def test_a_rank_that_never_starts(kind: str, says: str) -> None:
+def test_a_rank_that_never_starts(kind: str, says: str, tmp_path: Path) -> None:
     """MPI itself would wait for it for ever. It is killed, and the launcher ends the other rank.
 
     Where the other rank ended itself, the launcher of Open MPI 5.0.11 could hang.
     """
-    begin = time.time()
-    done = mpiexec(2, [str(HERE / "late_rank.py"), kind], 60.0, check=False)
-    assert done.returncode == 128 + signal.SIGKILL and "started" not in done.stdout
-    assert done.stderr.count("error:") == 1 and says in done.stderr, done.stderr
-    assert time.time() - begin < LIMIT + LATER + 3.0  # imports included
-    assert not processes("late_rank.py")
+    for _ in range(TIMES):
+        begin = time.time()
+        program = [str(HERE / "late_rank.py"), kind, str(tmp_path)]
+        done = mpiexec(2, program, 60.0, check=False)
+        assert done.returncode == 128 + signal.SIGKILL and "started" not in done.stdout
+        assert done.stderr.count("error:") == 1 and says in done.stderr, done.stderr
+        assert time.time() - begin < LIMIT + LATER + 3.0  # imports included
+        assert not processes(str(tmp_path))
 
 
 @pytest.mark.usefixtures("limit")
