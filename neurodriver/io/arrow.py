@@ -118,9 +118,7 @@ class ColumnTable:
                     self._check_room(file.metadata.num_rows, file.metadata.num_rows * width)
                     found = file.read(columns=self.wanted)
             elif self.form == "feather":
-                from pyarrow import feather
-
-                found = feather.read_table(self.path, columns=self.wanted)
+                found = self._batches()
             else:
                 with self._csv(self.wanted) as reader:
                     found = self.arrow.Table.from_batches(self._blocks(reader), reader.schema)
@@ -135,6 +133,17 @@ class ColumnTable:
             rows, size = rows + len(block), size + block.nbytes
             self._check_room(rows, 2 * size, "its first ")
             yield block
+
+    def _batches(self) -> Any:
+        """Return the columns of a Feather file, whose batches are read one by one."""
+        from pyarrow import ipc
+
+        places = sorted({self.names.index(name) for name in self.wanted})
+        with self.arrow.OSFile(str(self.path)) as file:
+            options = ipc.IpcReadOptions(included_fields=places)
+            reader = ipc.open_file(file, options=options)
+            batches = map(reader.get_batch, range(reader.num_record_batches))
+            return self.arrow.Table.from_batches(self._blocks(batches), reader.schema)
 
     def _check_room(self, rows: int, need: int, which: str = "its ") -> None:
         """Raise CircuitError where there is no memory for rows of so many bytes."""

@@ -408,14 +408,15 @@ def test_saved(tmp_path: Path) -> None:
     assert Circuit.from_file(tmp_path / "c.h5").digest == circuit.digest
 
 
-@pytest.mark.parametrize("form", ["csv", "parquet"])
+@pytest.mark.parametrize("form", ["csv", "parquet", "feather"])
 def test_tables_larger_than_memory(
     form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Rows for which there is no memory are refused with the bytes, and read where there is."""
     edges = {"a": np.arange(60_000), "b": np.arange(60_000)[::-1]}
     path = tmp_path / f"edges.{form}"
-    {"csv": csv.write_csv, "parquet": parquet.write_table}[form](pa.table(edges), path)
+    write = {"csv": csv.write_csv, "parquet": parquet.write_table, "feather": feather.write_feather}
+    write[form](pa.table(edges), path)
     assert Circuit.from_tables(path, **GIVEN).groups[0].count == 60_000
     monkeypatch.setattr("neurodriver.io.arrow.free_memory", lambda: 2.0**19)
     want = rf"edges.{form}: its (first )?60,000 rows take at least 0.0 GiB, 0.0 GiB of memory"

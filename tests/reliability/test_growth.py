@@ -1,0 +1,27 @@
+"""Nothing grows; a small part of ``growth.py``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import growth
+import pytest
+
+
+@pytest.mark.parametrize(("kind", "count"), [("steps", 20_000), ("lpus", 20)])
+def test_nothing_grows(
+    kind: str, count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Memory, descriptors, threads and temporary files stay as they are."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    assert not growth.grown(growth.KINDS[kind](count, tmp_path))
+
+
+def test_what_grows_is_found(tmp_path: Path) -> None:
+    """A descriptor, a file and memory that are kept are named."""
+    before = growth.held(tmp_path)
+    kept = b"x" * (2 * growth.MORE)
+    with open(tmp_path / "kept", "wb"):
+        after = growth.held(tmp_path)
+    said = growth.grown([before, before, before, after])
+    assert [one.split(":")[0] for one in said] == ["memory", "descriptors", "files"], len(kept)
