@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -33,3 +34,31 @@ def test_planted_faults_are_found(kind: str, tmp_path: Path) -> None:
     for text in SAID[kind]:
         assert text in done.stdout, done.stdout + done.stderr
     assert f"{kind}: {len(SAID[kind]) - 1} faults" in done.stdout
+
+
+MEMCHECK = """\
+========= COMPUTE-SANITIZER
+========= Invalid __global__ read of size 4 bytes
+=========     at nd_advance+0x4190
+=========     by thread (352,0,0) in block (0,0,0)
+=========     Access at 0x7f00 is out of bounds
+========= Invalid __global__ read of size 4 bytes
+=========     at nd_advance+0x4210
+========= ERROR SUMMARY: 2 errors
+"""
+CLEAN = "========= COMPUTE-SANITIZER\n========= RACECHECK SUMMARY: 0 hazards displayed\n"
+
+
+def test_reports_of_a_gpu(tmp_path: Path) -> None:
+    """Each report of compute-sanitizer is read; those at one function are one fault."""
+    sys.path.insert(0, str(ROOT / "scripts"))
+    try:
+        sanitizers = import_module("sanitizers")
+    finally:
+        sys.path.pop(0)
+    (tmp_path / "memcheck.1").write_text(MEMCHECK)
+    (tmp_path / "racecheck.2").write_text(CLEAN)
+    found = list(sanitizers.reports(tmp_path))
+    assert len(found) == 2 and "thread (352,0,0)" in found[0]
+    kinds = {sanitizers.kind_of(one) for one in found}
+    assert kinds == {"Invalid __global__ read of size # bytes, at nd_advance+#"}
