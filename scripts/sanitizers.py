@@ -291,10 +291,10 @@ def _end_device_arrays() -> None:
     from neurodriver.backends.cuda import device
 
     def allocate(self: Any, on: device.Device, wanted: dict[Any, int]) -> None:
-        self.pieces = {what: on.cuda.mem_alloc(max(n, 1)) for what, n in wanted.items()}
+        self.pieces = {what: on.allocate(max(n, 1)) for what, n in wanted.items()}
         self.address = {what: int(piece) for what, piece in self.pieces.items()}
         for what, n in wanted.items():
-            on.cuda.memset_d8(self.address[what], 0, max(n, 1))
+            on.clear(self.address[what], max(n, 1))
 
     def free(self: Any) -> None:
         for piece in self.pieces.values():
