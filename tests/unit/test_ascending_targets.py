@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from neurodriver.plan.spikes.drawn import _ascend
+from neurodriver.plan.spikes.drawn import ascend
 
 
 def by_pairs(drawn: list[Any]) -> bool:
@@ -33,6 +33,6 @@ def test_random_projections() -> None:
         ]
         drawn.sort(key=lambda one: one.ends.target.start)
         expected = by_pairs(drawn)
-        assert _ascend(drawn) == expected
+        assert ascend(drawn) == expected
         found[expected] += 1
     assert min(found) > 500
