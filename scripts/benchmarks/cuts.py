@@ -142,13 +142,13 @@ def _rows(table: Table, name: str, network: Network, dtype: str) -> Iterator[Row
             each = [_over_ranks(table, name, dtype, plain, halves) for _ in range(table.rounds)]
             over[halves] = each
     for what, variant in variants.items():
-        row = table.row(f"{title}: {what}", found[what], None, "")
+        row = table.row(f"{title}, {what}", found[what], None, "")
         row |= {"spikes a second": variant.rate()}
         ratio = found[what].seconds / found["whole"].seconds
         yield row if variant is plain else row | judged(table, ratio)
     for halves, found_over in over.items():
         what = "two LPUs" if halves == "lpus" else "two parts"
-        yield _row_of_ranks(table, f"{title}: {what} of two ranks", found_over)
+        yield _row_of_ranks(table, f"{title}, {what} of two ranks", found_over)
 
 
 def _over_ranks(
