@@ -151,8 +151,19 @@ def test_a_file(browser: Any, file: Path) -> None:
         page.close()
 
 
-def test_a_run(browser: Any) -> None:
-    """The page starts and pauses a run, and switches its input."""
+class SlowViewer(Viewer):
+    """Looks at the run at once, and answers a while later."""
+
+    def answer(self, question: Any) -> Any:
+        found = super().answer(question)
+        if question.get("ask") == "state":
+            time.sleep(0.24)  # the page asks each 0.25 s, so an answer is nearly always under way
+        return found
+
+
+@pytest.mark.parametrize("viewer", [Viewer, SlowViewer])
+def test_a_run(browser: Any, viewer: type[Viewer]) -> None:
+    """The page starts and pauses a run, and switches its input; late answers undo nothing."""
     circuit, current = layer()
     recorder = nd.MemoryRecorder([("V", None), ("spike_state", None)])
     control = RunControl(None, paused=True)
@@ -177,7 +188,7 @@ def test_a_run(browser: Any) -> None:
         run = threading.Thread(target=work)
         run.start()
         try:
-            with ViewServer(Viewer("layer", [watched], control)) as server:
+            with ViewServer(viewer("layer", [watched], control)) as server:
                 use(Opened(browser, server.address), lpu)
         finally:
             stop.set()
@@ -195,6 +206,14 @@ def eventually(reached: Callable[[], bool]) -> None:
 STATUS = "word => document.querySelector('.nd-status').innerText.startsWith(word)"
 SOME = """() => /^[1-9][0-9,]* events of 48/.test(
   document.querySelector('[data-figure=raster] .nd-note:last-child').innerText)"""
+STAYS = """async wanted => {
+  const box = document.querySelector(".nd-inputs input"), until = Date.now() + 600;
+  while (Date.now() < until) {
+    if (box.checked !== wanted) return false;
+    await new Promise((later) => setTimeout(later, 5));
+  }
+  return true;
+}"""
 
 
 def use(opened: Opened, lpu: nd.LPU) -> None:
@@ -204,12 +223,14 @@ def use(opened: Opened, lpu: nd.LPU) -> None:
     page.click("text=Start")
     page.wait_for_function(SOME)
     eventually(lambda: opened.ink("raster") > 40)
-    page.uncheck("label:has-text('StepInput I') input")
+    page.click("label:has-text('StepInput I') input")
+    assert page.evaluate(STAYS, False)
     page.wait_for_function(STATUS, arg="running")
     page.click("text=Pause")
     page.wait_for_function(STATUS, arg="paused")
     eventually(lambda: not lpu.inputs[0].on)
-    page.check("label:has-text('StepInput I') input")
+    page.click("label:has-text('StepInput I') input")
+    assert page.evaluate(STAYS, True)
     page.click("text=Start")
     page.wait_for_function(STATUS, arg="running")
     eventually(lambda: lpu.inputs[0].on)

@@ -224,7 +224,7 @@ function options(select, values, texts = values) {
 
 class View {
   constructor(root, ask) {
-    Object.assign(this, { root, ask, start: 0, stop: 0, reach: 0, parts: [], busy: false });
+    Object.assign(this, { root, ask, start: 0, stop: 0, reach: 0, parts: [], busy: false, acts: 0 });
     root.classList.add("nd-view");
     this.title = element("h1");
     this.status = element("span", { className: "nd-status" });
@@ -256,10 +256,12 @@ class View {
       this.error, element("div", { className: "nd-panels" }, ...panels));
   }
 
+  // An answer is late if the run was told something after the question.
   async question(given) {
+    const acts = this.acts;
     const answer = await this.ask(given);
     if (answer.error) throw new Error(answer.error);
-    return answer;
+    return { ...answer, late: acts !== this.acts };
   }
 
   async begin() {
@@ -313,6 +315,7 @@ class View {
     const { duration, complete } = answer.durations[at];
     this.reach = duration;
     const control = answer.control;
+    if (answer.late) return;
     this.button.hidden = !control || control.ended;
     if (control) {
       this.button.textContent = control.paused ? "Start" : "Pause";
@@ -343,6 +346,7 @@ class View {
   toggle() { return this.act({ action: this.paused ? "start" : "pause" }); }
 
   async act(given) {
+    this.acts += 1;
     try { this.take(await this.question({ ask: "act", ...given })); } catch (error) { this.say(error); }
   }
 
