@@ -16,6 +16,7 @@ from .layout import Layout
 from .spikes.drawn import DrawnBySource
 from .spikes.fanout import delivering, fan_out, narrow
 from .spikes.learning import common_units, learn_by_source, plastic_of
+from .spikes.stencil_rows import rows_of_stencils
 from .spikes.stencils import StencilAccesses, StencilSpikes, together
 from .spikes.weights import (
     Units,
@@ -116,14 +117,16 @@ class AccessPlanner:
             parts.append(WeightStatistics.of(edges, count))
         of_all = together(parts)
         units = units_of(of_all.bounds, of_all.remainders, layout.dtype.name)
-        found = tuple(one.gather(layout, number, variable, units) for one in shared)
+        threads = layout.target.threads
+        ahead = max(one.longest for one in shared) if threads else 0
         if drawn is not None:
-            made = self._drawn(variable, drawn, edges, units)
+            made = self._drawn(variable, drawn, edges, units, ahead)
         else:
-            made = self._delivered(variable, in_units(edges, units), count, units, 0)
+            made = self._delivered(variable, in_units(edges, units), count, units, ahead)
             add_units(made, units)
-        made.stencils = found
-        made.cost = made.cost + sum(one.cost for one in found)
+        plan_of = rows_of_stencils if threads else StencilSpikes.gather
+        made.stencils = tuple(plan_of(one, layout, number, variable, units) for one in shared)
+        made.cost = made.cost + sum(one.cost for one in made.stencils)
         return made
 
     def _learning(

@@ -85,7 +85,7 @@ def compile_circuit(
     stencils = StencilSet(full, spread, dt, target)
     drawn_accesses = draw_by_source(stencils.others, spread, slots, dt, target.threads, drawer)
     uses = Uses.of(full, dt, recorded, slots.count, depth)
-    most = min(longest_window, stencils.shortest)
+    most = min(longest_window, stencils.window)
     known = stencils.looked_back
     rows, steps = ring_rows(full, dt, spread, drawn_accesses, uses, target, most, known)
     fusions = find_fusions(full, dt, slots) if plans and target.fuses else {}

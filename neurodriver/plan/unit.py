@@ -236,22 +236,26 @@ class Unit:
 
 @dataclass(frozen=True)
 class Delivery:
-    """The connections of one access, stored by source, along which a GPU delivers spikes.
+    """Connections into one access, found by source, along which a GPU delivers spikes.
 
     Attributes
     ----------
     spec : KernelSpec
         Of the targets.
     access : str
+        It has the slots.
+    part : str
+        Name of the plan of the connections.
     sources : dict of (variable, group number) to int
         Event variable and group of the senders -> number of their first source.
     """
 
     spec: KernelSpec
     access: str
+    part: str
     sources: dict[tuple[str, int], int]
 
     @property
     def gather(self) -> Gather:
-        """The plan of the access."""
-        return self.spec.gathers[self.access]
+        """The plan of the connections."""
+        return self.spec.gathers[self.part]

@@ -12,7 +12,7 @@ backend:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -28,6 +28,7 @@ from ..plan.arrays import Key, Kind, ReceptorOwner
 from ..plan.edges import edges_of
 from ..plan.program import Program
 from ..plan.spikes.fanout import delivering
+from ..plan.spikes.stencil_rows import StencilRows
 from ..plan.spikes.stencils import StencilPlan
 from ..plan.spikes.weights import MOST_SPIKES
 from ..plan.sums.gather import Edges, Gather
@@ -83,8 +84,11 @@ class PendingSpikes:
         """Return all that is pending, (steps, n); row d is read at step k + d."""
         sums = self.in_slots()
         self.add_undelivered(sums)
-        if self.has_slots and self.backend.live.lists_spikes(self.gather):
+        if self.has_slots and self.gather.edges and self.backend.live.lists_spikes(self.gather):
             self._add_listed(sums)
+        if self.program.target.threads:
+            listed = [one for one in self.gather.stencils if self.backend.live.lists_spikes(one)]
+            self._add_rows(listed, sums, self.step, late=True)
         used = np.flatnonzero(sums.any(axis=1))
         return sums[: int(used[-1]) + 1 if len(used) else 1]
 
@@ -166,7 +170,7 @@ class PendingSpikes:
         if not self.has_slots:
             return self.program.layout.rings[self.access.variable].depth + 1 + ahead
         lag = int(self.gather.arrays["block"][:, 0].max(initial=0))
-        lags = [int(one.arrays["block"][:, 0].max()) for one in self.gather.stencils]
+        lags = [_plan(one).longest - 1 for one in self.gather.stencils]
         longest = max([lag + int(self.gather.arrays["code"].max(initial=0)) // self.width, *lags])
         return longest + 2 + ahead
 
@@ -217,6 +221,17 @@ class PendingSpikes:
             for _, begin, end, source in self.gather.arrays["block"].tolist():
                 places, counts = self._spikes(row, slice(begin, end))
                 self._add(sums, source + places, counts, row, self._first())
+            self._add_rows(self.gather.stencils, sums, row, late=False)
+
+    def _add_rows(self, plans: Sequence[Gather], sums: Sums, row: int, late: bool) -> None:
+        """Add what the spikes of a row bring along stencils on a GPU; maybe what is late alone."""
+        for plan in plans:
+            assert isinstance(plan, StencilRows)
+            (block,) = plan.arrays["block"].astype(np.int64).tolist()
+            places, counts = self._spikes(row, slice(*block[1:3]))
+            which, target, multiple, back = plan.arrivals(places, late)
+            due = row + back - self.step
+            np.add.at(sums, (due, self._column[target]), multiple * counts[which])
 
     def _add_outside(self, sums: Sums) -> None:
         """Add what spikes that no kernel of a GPU computes will bring."""
@@ -289,6 +304,11 @@ class PendingSpikes:
         if "of_source" in arrays:
             return arrays["of_source"][source].astype(np.int64)
         return np.full(len(edge), int(self.gather.uniform["weight"]), np.int64)
+
+
+def _plan(gather: Gather) -> StencilPlan:
+    assert isinstance(gather, StencilPlan)
+    return gather
 
 
 def _add_calendar(memory: Sums, threads: int, gather: Gather, slots: Sums) -> None:

@@ -7,43 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sheets import CELL, DT, drawn, networks, sheet
 
 import neurodriver as nd
-from neurodriver.circuit.drawn import Drawn
 from neurodriver.circuit.stencils import Stencils
 from neurodriver.errors import CircuitError
-
-DT = 1e-4
-CELL = {"resting_potential": -65.0, "reset_potential": -65.0, "threshold": -50.0,
-        "time_constant": 10.0, "capacitance": 250.0, "refractory_period": 2.0}  # fmt: skip
-DOG = nd.Formula("1.2 * exp(-d2 / 8) - 0.5 * exp(-d2 / 50) + 0.01 * dx")
-
-
-def sheet(name: str, period: bool, coarse: int = 1, **more: Any) -> nd.Population:
-    """Return cells on regular axes that fill 10 x 30, steps of a half and one, or coarser."""
-    given = {"drive_rate": 3000.0, "drive_weight": 1.3, **CELL, **more}
-    y, x = (
-        nd.Axis.span(n // coarse, 0, size, period=size if period else None)
-        for n, size in ((20, 10.0), (30, 30.0))
-    )
-    return nd.Population("LeakyIAFDeltaDriven", name=name, axes={"y": y, "x": x}, **given)
-
-
-def networks(stored: Any, period: bool = True) -> nd.Circuit:
-    """Return two sheets of one model and a coarser one; one of the projections is stored anyway."""
-    a, b, c = sheet("a", period), sheet("b", period), sheet("c", period, 2)
-    more: dict[str, Any] = {"stored": stored}
-    delay = nd.Formula("5e-4 + 1e-4 * d")
-    offsets = {"y": [0.25, 0.75, -0.25, 1.25], "x": [0.5, 0.5, -0.5, 2.5]}
-    filters = nd.Offsets(offsets, [1.2, -0.4, -0.4, 0.31])
-    links = [
-        nd.Projection(a, a, nd.Within(3.5, autapses=False), weight=DOG, delay=delay, **more),
-        nd.Projection(a, b, nd.Near(y=3, x=4), weight=0.7, delay=6e-4, **more),
-        nd.Projection(b, c, filters, delay=1e-3, **more),
-        nd.Projection(c, c, nd.Within(y=1.0, x=4.0), weight=-0.3, delay=7e-4, **more),
-        nd.Projection(c, b, nd.FixedProbability(0.05), weight=0.2, delay=nd.Uniform(5e-4, 2e-3)),
-    ]
-    return nd.Circuit([a, b, c], links, seed=3)
 
 
 def run(one: nd.Circuit, steps: int = 400, **more: Any) -> tuple[int, list[bytes], list[str]]:
@@ -58,10 +26,6 @@ def run(one: nd.Circuit, steps: int = 400, **more: Any) -> tuple[int, list[bytes
     spikes = recorder.recording["spike_state"]
     times = np.asarray(spikes.time).tobytes()
     return len(spikes.time), [times, *V], forms
-
-
-def drawn(one: nd.Circuit) -> list[Drawn]:
-    return [links for links in one.connections if isinstance(links, Drawn) and links.located]
 
 
 @pytest.mark.parametrize(("period", "dtype"), [(True, "float32"), (False, "float64")])

@@ -19,6 +19,8 @@ from ...codegen.simt.shape import Shape
 from ...codegen.simt.spike_delivery import Sent, few
 from ...plan.program import Program
 from ...plan.spikes.learning import LearningPlan
+from ...plan.spikes.stencils import LISTED
+from ...plan.sums.gather import Gather
 from . import schedule
 from .device import Device, Loaded, Pool
 from .items import Items, tiles
@@ -124,14 +126,17 @@ def plan_delivery(program: Program, stepwise: bool) -> SpikeDelivery:
     plans = [g for g in program.gathers.values() if isinstance(g, LearningPlan)]
     learning = sum(g.edges for g in plans)
     looked_at = sum(g.edges if g.alone else g.rows_of_sources for g in plans)
-    gathers = [g for g in program.gathers.values() if g.form == "fanout" and "near" in g.limits]
+    forms = "fanout", "stencil"
+    gathers = [g for g in program.gathers.values() if g.form in forms and "near" in g.limits]
     listed = [g for g in gathers if not few(g)]
-    near = max((g.limits["near"] / max(len(g.arrays["near"]), 1) for g in listed), default=0.0)
+    near = max((g.limits["near"] / _sources(g) for g in listed), default=0.0)
     each = sum(g.limits["pieces"] for g in listed)
     edges = sum(g.edges for g in gathers) + learning
     window = 0
     if not stepwise:
-        allowed = max(LIST_BYTES, int(LIST_SHARE * 4 * edges))
+        stored = edges - sum(g.edges for g in gathers if g.form == "stencil")
+        least = LIST_BYTES if stored == edges else 2 * PIECE_BYTES * LISTED
+        allowed = max(least, int(LIST_SHARE * 4 * stored))
         most = allowed // (2 * PIECE_BYTES * each) if each else program.window
         longest = min(program.window, most)
         window = longest if gathers and longest >= WORTH else int(near > MANY)
@@ -139,6 +144,11 @@ def plan_delivery(program: Program, stepwise: bool) -> SpikeDelivery:
     if window == 0 and not any(g.limits["far"] for g in listed):
         each = 0
     return SpikeDelivery(window, each * max(window, 1), edges, learning > 0, looked_at)
+
+
+def _sources(gather: Gather) -> int:
+    """Return the number of sources of a plan, at least 1."""
+    return max(gather.limits.get("sources", len(gather.arrays["near"])), 1)
 
 
 def with_learning(shape: Shape, learning: Sequence[Kernel]) -> Shape:

@@ -3,7 +3,8 @@
  * `Delivery` is a struct that the generator writes for one access (codegen/simt/spike_delivery.py).
  * It stores the connections by their sources. `outgoing(source)` returns where the connections of a
  * source lie; those that are due in the next step come first. `code(p)` is the slot of connection p,
- * relative to the first slot of a row. `multiple(p)` is its integer weight.
+ * relative to the first slot of a row. `multiple(p, q)` is its integer weight into slot q. Where
+ * sources share connections, the slots of each are `home` slots further on.
  *
  * Connections that are due later pass through a list of pieces. The warps that compute spikes write
  * the list, and the delivering warps read it after the barrier. One list belongs to one turn: a
@@ -56,6 +57,7 @@ struct nd_outgoing {
     long long begin;        /* first connection of the source */
     int near, far;          /* connections that are due in the next step, and later */
     int more;               /* integer weight of the source, then times its number of spikes */
+    int home;               /* added to slots where `Delivery::shared` */
 };
 static_assert(sizeof(nd_outgoing) == ND_OUTGOING_BYTES, "the cache in shared memory counts on this size");
 
@@ -95,6 +97,26 @@ ND_FN int4 nd_take_four(const signed char *p)
     return make_int4(x.x, x.y, x.z, x.w);
 }
 
+/* The first slot of a row, for connections of a source. */
+template <class Delivery> ND_FN unsigned nd_now_of(unsigned now, const nd_outgoing &outgoing)
+{
+    return Delivery::shared ? now + (unsigned)outgoing.home : now;
+}
+
+/* A weight as a multiple of the unit of slot q's target. */
+ND_FN int nd_in_units(const double *exact, const double *per_unit, unsigned width, unsigned q)
+{
+    return (int)rint(__ldg(exact) * __ldg(per_unit + q % width));
+}
+ND_FN int4 nd_four_in_units(const double *exact, const double *per_unit, unsigned width, unsigned now, int4 code)
+{
+    const int4 all = make_int4(nd_in_units(exact, per_unit, width, now + (unsigned)code.x),
+                               nd_in_units(exact + 1, per_unit, width, now + (unsigned)code.y),
+                               nd_in_units(exact + 2, per_unit, width, now + (unsigned)code.z),
+                               nd_in_units(exact + 3, per_unit, width, now + (unsigned)code.w));
+    return all;
+}
+
 /* A warp delivers along connections begin .. begin + length - 1, at most ND_FOURS of them. It loads
  * all of them first, in vectors of four; elements outside the range are ignored. */
 template <class Delivery> ND_FN void nd_deliver(long long begin, int length, unsigned now, int more)
@@ -106,7 +128,7 @@ template <class Delivery> ND_FN void nd_deliver(long long begin, int length, uns
     for (int j = 0; j < 2; ++j) {
         const int i = j * ND_PIECE + 4 * nd_lane(), mine = i < before + length ? i : 0;
         code[j] = Delivery::codes(begin - before + mine);
-        multiple[j] = Delivery::multiples(begin - before + mine);
+        multiple[j] = Delivery::multiples(begin - before + mine, now, code[j]);
     }
     ND_UNROLL
     for (int j = 0; j < 2; ++j) {
@@ -128,6 +150,7 @@ template <class Delivery> ND_FN void nd_send_near(unsigned now, const nd_outgoin
         const int from = __ffs((int)have) - 1;
         const long long begin = nd_from(outgoing.begin, from);
         const int count = nd_from(outgoing.near, from), more = nd_from(outgoing.more, from);
+        if (Delivery::shared) now = nd_from(nd_now_of<Delivery>(now, outgoing), from);
         for (int i = 0; i < count; i += ND_FOURS)
             nd_deliver<Delivery>(begin + i, count - i < ND_FOURS ? count - i : ND_FOURS, now, more);
         return;
@@ -146,7 +169,8 @@ template <class Delivery> ND_FN void nd_send_near(unsigned now, const nd_outgoin
             for (int d = 16; d; d /= 2) from += nd_from(end, from + d - 1) <= i ? d : 0;
             const long long p = nd_from(begin, from) + i;
             q[j] = now + Delivery::code(p);
-            m[j] = Delivery::multiple(p);
+            if (Delivery::shared) q[j] += (unsigned)nd_from(outgoing.home, from);
+            m[j] = Delivery::multiple(p, q[j]);
             more[j] = nd_from(outgoing.more, from);
         }
         ND_UNROLL
@@ -180,18 +204,20 @@ ND_FN uint4 *nd_room(long long row, int count)
 template <class Delivery> ND_FN uint4 *nd_send_far(uint4 *to, unsigned now, const nd_outgoing &outgoing)
 {
     const int count = nd_pieces(outgoing);
+    const unsigned mine = nd_now_of<Delivery>(now, outgoing);
     const long long begin = outgoing.begin + outgoing.near, end = begin + outgoing.far;
     for (unsigned many = nd_ballot(count > ND_FEW_PIECES); many; many &= many - 1) {
         const int from = __ffs((int)many) - 1, pieces = nd_from(count, from);
         const long long first = nd_from(begin, from), last = nd_from(end, from);
         const int more = nd_from(outgoing.more, from);
+        if (Delivery::shared) now = nd_from(mine, from);
         uint4 *first_piece = (uint4 *)nd_from((unsigned long long)to, from);
         for (int i = nd_lane(); i < pieces; i += 32)
             __stcg(first_piece + i, nd_piece(Delivery::number, first + (long long)i * ND_PIECE, last, now, more));
     }
     if (count <= ND_FEW_PIECES)
         for (int i = 0; i < count; ++i)
-            __stcg(to + i, nd_piece(Delivery::number, begin + (long long)i * ND_PIECE, end, now, outgoing.more));
+            __stcg(to + i, nd_piece(Delivery::number, begin + (long long)i * ND_PIECE, end, mine, outgoing.more));
     return to + count;
 }
 
@@ -200,7 +226,10 @@ template <class Delivery> ND_FN void nd_send_own(unsigned now, const nd_outgoing
 {
     const long long end = outgoing.begin + outgoing.near + outgoing.far;
     const unsigned long long policy = nd_slots_stay();
-    for (long long p = outgoing.begin; p < end; ++p)
-        nd_add(0, 1, Delivery::at(now + Delivery::code(p)), Delivery::multiple(p), outgoing.more, policy);
+    now = nd_now_of<Delivery>(now, outgoing);
+    for (long long p = outgoing.begin; p < end; ++p) {
+        const unsigned q = now + Delivery::code(p);
+        nd_add(0, 1, Delivery::at(q), Delivery::multiple(p, q), outgoing.more, policy);
+    }
 }
 #endif

@@ -12,6 +12,9 @@ After the next barrier all delivering warps take pieces from the list, whichever
 a source with many connections does not keep a single warp busy. Weights are integers; the order
 of the additions does not change a sum. Where every source has at most ``FEW`` connections, there
 are no pieces: each thread adds the connections of its own component.
+
+Sources on regular axes may share their connections (`plan.spikes.stencil_rows`). Then the slots of
+a connection are counted from the home of its source.
 """
 
 from __future__ import annotations
@@ -46,52 +49,94 @@ def delivery_kernel(delivery: Delivery) -> Kernel:
     a = Arguments()
     lines = ["struct delivery {", *indent(_members(delivery, a)), "};"]
     tables = tuple(a.pointers), tuple(a.integers), tuple(a.scalars)
-    name = f"{delivery.spec.model.__name__} {delivery.access}"
+    name = f"{delivery.spec.model.__name__} {delivery.part}"
     return Kernel(name, "\n".join(lines), *tables, delivers=not few(delivery.gather))
+
+
+class _Connections:
+    """Writes where the connections of a delivery are.
+
+    Parameters
+    ----------
+    delivery : Delivery
+    arguments : Arguments
+        Get what is read.
+    """
+
+    def __init__(self, delivery: Delivery, arguments: Arguments) -> None:
+        self.gather, self.spec, self.part = delivery.gather, delivery.spec, delivery.part
+        self.arguments = arguments
+
+    def pointer(self, name: str) -> str:
+        """Return the address of an array."""
+        kinds = {"begin": "long long", "near": "long long", "exact": "double", "per_unit": "double"}
+        kind = kinds.get(name) or _C_TYPES[self.gather.arrays[name].dtype.name]
+        return self.arguments.pointer(self.spec.connection(self.part, name), f"const {kind}")
+
+    def element(self, name: str, place: str, load: str = "__ldg") -> str:
+        """Return an element of an array, or four."""
+        return f"{load}({self.pointer(name)} + {place})"
+
+    def of_source(self) -> list[str]:
+        """Return the lines of ``outgoing``."""
+        row, home, own = "nd_source", "0", "1"
+        if self.gather.form == "stencil":
+            row, home = self.element("stencil", "nd_source"), self.element("home", "nd_source")
+        if "of_source" in self.gather.arrays:
+            own = f"(int){self.element('of_source', 'nd_source')}"
+        elif "multiple" not in self.gather.arrays:
+            own = f"(int){self.arguments.scalar(self.spec.connection(self.part, 'weight'))}"
+        return [
+            f"const long long nd_of = {row};",
+            f"const long long nd_begin = {self.element('begin', 'nd_of')};",
+            f"const long long nd_end = {self.element('begin', 'nd_of + 1')};",
+            f"const long long nd_due = ND_WINDOW ? nd_begin : {self.element('near', 'nd_of')};",
+            "return {nd_begin, (int)(nd_due - nd_begin), (int)(nd_end - nd_due), "
+            f"{own}, {home}}};",
+        ]
+
+    def multiples(self, ahead: str) -> tuple[list[str], list[str]]:
+        """Return the lines of ``multiple`` and ``multiples``; ``ahead`` is the slots of a row."""
+        one, four = ["(void)nd_q;"], ["(void)nd_now, (void)nd_codes;"]
+        if "exact" in self.gather.arrays:
+            plain = self.arguments.integer(self.spec.size(self.part, "plain"))
+            exact, per_unit = f"{self.pointer('exact')} + (nd_p - {plain})", "per_unit"
+            given = f"{exact}, {self.pointer(per_unit)}, (unsigned){ahead}"
+            one.append(f"if (nd_p >= {plain}) return nd_in_units({given}, nd_q);")
+            four.append(f"if (nd_p >= {plain}) return nd_four_in_units({given}, nd_now, nd_codes);")
+        if "multiple" in self.gather.arrays:
+            one.append(f"return {self.element('multiple', 'nd_p')};")
+            four.append(f"return {self.element('multiple', 'nd_p', 'nd_take_four')};")
+        else:
+            one.append("return 1;")
+            four.append("return make_int4(1, 1, 1, 1);")
+        return one, four
 
 
 def _members(delivery: Delivery, arguments: Arguments) -> list[str]:
     """Return the member functions of the struct."""
-    gather, spec, access = delivery.gather, delivery.spec, delivery.access
-    slot = "long long" if gather.limits["wide"] else "int"
-
-    def array(name: str, place: str, load: str = "__ldg") -> str:
-        kind = {"begin": "long long", "near": "long long", "code": "int"}.get(name)
-        kind = kind or _C_TYPES[gather.arrays[name].dtype.name]
-        pointer = arguments.pointer(spec.connection(access, name), f"const {kind}")
-        return f"{load}({pointer} + {place})"
-
-    own = "1"
-    if "of_source" in gather.arrays:
-        own = f"(int){array('of_source', 'nd_source')}"
-    elif "multiple" not in gather.arrays:
-        own = f"(int){arguments.scalar(spec.connection(access, 'weight'))}"
-    one, four = "1", "make_int4(1, 1, 1, 1)"
-    if "multiple" in gather.arrays:
-        one, four = array("multiple", "nd_p"), array("multiple", "nd_p", "nd_take_four")
+    spec, access, find = delivery.spec, delivery.access, _Connections(delivery, arguments)
+    slot = "long long" if spec.gathers[access].limits["wide"] else "int"
+    shared = int(delivery.gather.form == "stencil")
+    outgoing = find.of_source()
     turns, ahead = (arguments.integer(spec.size(access, n)) for n in ("depth", "ahead"))
     slots = arguments.pointer(spec.connection(access, "slots"), slot)
+    one, four = find.multiples(ahead)
     functions = {
         "unsigned now_at(long long nd_row)": [
             f"return {_first_slot('nd_row', turns, ahead)};",
         ],
-        "nd_outgoing outgoing(long long nd_source)": [
-            f"const long long nd_begin = {array('begin', 'nd_source')};",
-            f"const long long nd_end = {array('begin', 'nd_source + 1')};",
-            f"const long long nd_due = ND_WINDOW ? nd_begin : {array('near', 'nd_source')};",
-            "return {nd_begin, (int)(nd_due - nd_begin), (int)(nd_end - nd_due), "
-            f"{own}}};",
-        ],
-        "unsigned code(long long nd_p)": [f"return (unsigned){array('code', 'nd_p')};"],
-        "int multiple(long long nd_p)": [f"return {one};"],
-        "int4 codes(long long nd_p)": [f"return {array('code', 'nd_p', 'nd_take_four')};"],
-        "int4 multiples(long long nd_p)": [f"return {four};"],
+        "nd_outgoing outgoing(long long nd_source)": outgoing,
+        "unsigned code(long long nd_p)": [f"return (unsigned){find.element('code', 'nd_p')};"],
+        "int multiple(long long nd_p, unsigned nd_q)": one,
+        "int4 codes(long long nd_p)": [f"return {find.element('code', 'nd_p', 'nd_take_four')};"],
+        "int4 multiples(long long nd_p, unsigned nd_now, int4 nd_codes)": four,
         "slot *at(unsigned nd_q)": [  # q or q - end: of the two, the one that is not too large
             f"const unsigned nd_end = (unsigned)({turns} * {ahead});",
             f"return {slots} + umin(nd_q, nd_q - nd_end);",
         ],
     }  # fmt: skip
-    lines = [f"typedef {slot} slot;", "enum { number = ND_DELIVERY };"]
+    lines = [f"typedef {slot} slot;", f"enum {{ number = ND_DELIVERY, shared = {shared} }};"]
     for head, body in functions.items():
         needs = any("nd_a->" in line for line in body)
         table = ["const auto *nd_a = nd_steady;"] if needs else []
@@ -187,7 +232,7 @@ def _sends(variable: str, deliveries: Sequence[Sent]) -> list[str]:
         delivery, outgoing = f"nd_part_{n}::delivery", f"nd_outgoing_{n}[nd_j]"
         declare += [f"nd_outgoing nd_outgoing_{n}[N];",
                     f"const unsigned nd_now_{n} = {delivery}::now_at(nd_row);"]  # fmt: skip
-        ask += [f"{outgoing} = nd_mine ? nd_l.of_{n} : nd_outgoing{{0, 0, 0, 0}};",
+        ask += [f"{outgoing} = nd_mine ? nd_l.of_{n} : nd_outgoing{{0, 0, 0, 0, 0}};",
                 f"{outgoing}.more *= nd_count;"]  # fmt: skip
         if alone:
             send += [f"nd_send_own<{delivery}>(nd_now_{n}, {outgoing});"]

@@ -28,7 +28,7 @@ from ..delays import LONGEST, Spread, check_longest
 from ..layout import Layout
 from ..sums.gather import Gather
 from ..target import Target
-from .fanout import per_slice, smallest
+from .fanout import PIECE, per_slice, sends, smallest
 from .learning import plastic_of
 from .weights import ALIKE, Bounds, Reals, Units, WeightStatistics
 
@@ -39,6 +39,10 @@ StencilAccesses = Mapping[tuple[int, str], Sequence["StencilSpikes"]]
 
 EXACT = ("exact", "per_unit")
 """Arrays of a plan in double precision, whatever the working type."""
+
+LISTED = 1 << 23
+"""Pieces of spikes of a window on a GPU, 32 bytes each: connections that are not stored are to save
+memory."""
 
 MOST_32 = 2**31 - 1
 
@@ -56,6 +60,11 @@ class StencilPlan(Gather):
     unusual one among its targets has -1 less its stencil; its multiples follow from weights
     ``exact`` and from ``per_unit``, 1 over each target's unit, both in double precision.
     """
+
+    @property
+    def longest(self) -> int:
+        """The longest latency."""
+        return int(self.arrays["block"][:, 0].max()) + 1
 
     def sent(self, block: int, sources: Integers) -> tuple[Integers, Integers, Integers]:
         """Return what spikes of some sources of a block add.
@@ -122,6 +131,16 @@ class StencilSpikes:
     def longest(self) -> int:
         """The longest latency."""
         return int(self.steps.max())
+
+    @property
+    def shortest(self) -> int:
+        """The shortest latency."""
+        return int(self.steps.min())
+
+    @property
+    def pieces(self) -> int:
+        """Pieces of a GPU's list, if all sources spike."""
+        return int((-(-np.diff(self.sources.begin)[self.sources.of] // PIECE)).sum())
 
     def statistics(self, origin: int, count: int) -> WeightStatistics:
         """Return statistics of the weights of each target, in the order of its sources.
@@ -190,25 +209,45 @@ class StencilSpikes:
 
     def _add_weights(self, gather: StencilPlan, order: Integers, units: Units, mine: slice) -> None:
         """Add multiples of the unit of most targets to a plan, and what the others need."""
-        values, which, count = np.unique(units.unit[mine], return_inverse=True, return_counts=True)
-        usual = int(count.argmax())
-        most = float(MOST_32)  # more is for other units alone
-        multiple = np.clip(np.rint(self.weight / values[usual]), -most, most)
+        multiple, sources = self.in_units(units, mine)
         if (multiple == multiple[0]).all():
             gather.uniform["weight"] = float(multiple[0])
         else:
             kind = smallest(float(np.abs(multiple).max()))
             gather.arrays["multiple"] = multiple[order].astype(kind)
-        if len(values) == 1:
+        if sources is None:
             return
-        odd = np.flatnonzero(which != usual)
         stencil = gather.arrays["stencil"].astype(np.int32)
-        few = odd if 4 * len(odd) < len(which) else None
-        sources = slice(None) if few is None else np.unique(self.targets.partners(few))
         stencil[sources] = -1 - stencil[sources]
         gather.arrays["stencil"] = stencil
         gather.arrays["exact"] = self.weight[order]
         gather.arrays["per_unit"] = 1.0 / units.unit
+
+    def in_units(self, units: Units, mine: slice) -> tuple[Reals, Integers | None]:
+        """Return the weights in the unit of most targets, and which sources reach others.
+
+        Parameters
+        ----------
+        units : Units
+        mine : slice
+            The targets among the components that have units.
+
+        Returns
+        -------
+        multiple : (entries,) float64
+        sources : (m,) int64 or None
+            Sources among whose targets some have another unit; None where all have one.
+        """
+        values, which, count = np.unique(units.unit[mine], return_inverse=True, return_counts=True)
+        usual = int(count.argmax())
+        most = float(MOST_32)  # more is for other units alone
+        multiple = np.clip(np.rint(self.weight / values[usual]), -most, most)
+        if len(values) == 1:
+            return multiple, None
+        odd = np.flatnonzero(which != usual)
+        if 4 * len(odd) >= len(which):
+            return multiple, np.arange(len(self.sources.of))
+        return multiple, np.unique(self.targets.partners(odd))
 
 
 class StencilSet:
@@ -229,8 +268,8 @@ class StencilSet:
         Without these projections.
     looked_back : dict of Connections to int
         Past rows of spikes that each of them reads.
-    shortest : int
-        Least latency of all of them in steps.
+    window : int
+        Steps from one barrier to the next at most.
 
     Raises
     ------
@@ -241,9 +280,11 @@ class StencilSet:
     def __init__(self, circuit: Circuit, spread: Spread, dt: float, target: Target) -> None:
         self.accesses: dict[tuple[int, str], list[StencilSpikes]] = {}
         conductances = {*circuit.kinds.updated(VariableKind.CONDUCTANCE)}
-        for links in () if target.threads else circuit.connections:
+        for links in circuit.connections:
             if not isinstance(links, Drawn) or links.located is None:
                 continue
+            if target.threads and not _sent_by_kernels(circuit, links):
+                continue  # and stored ones are faster there
             number = _group_of(circuit, links.ends.target)
             if number is None or (number, links.access) not in spread:
                 continue
@@ -253,8 +294,12 @@ class StencilSet:
             if one is not None and not plastic_of(circuit, number, links.access):
                 self.accesses.setdefault((number, links.access), []).append(one)
         every = [one for some in self.accesses.values() for one in some]
-        self.looked_back: dict[Connections, int] = {one.links: one.longest for one in every}
-        self.shortest = min([LONGEST, *(int(one.steps.min()) for one in every)])
+        self.looked_back: dict[Connections, int] = {
+            one.links: one.shortest if target.threads else one.longest for one in every
+        }
+        self.window = min([LONGEST, *(one.shortest for one in every)])
+        if target.threads and every:
+            self.window = min(self.window, max(LISTED // sum(one.pieces for one in every), 1))
         self.others = circuit
         if every:
             rest = [one for one in circuit.connections if one not in self.looked_back]
@@ -266,6 +311,12 @@ def _group_of(circuit: Circuit, numbers: range) -> int | None:
     group = int(circuit.group_of(numbers.start))
     inside = len(numbers) and numbers.stop <= circuit.starts[group + 1]
     return group if inside and not circuit.groups[group].is_port else None
+
+
+def _sent_by_kernels(circuit: Circuit, links: Drawn) -> bool:
+    """Whether connections must not be stored, and kernels deliver the spikes of their sources."""
+    group = _group_of(circuit, links.ends.source)
+    return links.projection.stored is False and group is not None and sends(circuit.groups[group])
 
 
 def _shared(circuit: Circuit, links: Drawn, dt: float) -> StencilSpikes | None:

@@ -84,8 +84,6 @@ def _possible(layout: Layout, one: Drawn) -> str:
         where = "where rules along axes alone lead into the access of a graded value"
         even = "by distance or with a formula on regular axes"
         return f"{where}, {even}, each with one delay, and its weight no distribution"
-    if layout.target.threads:
-        return "for spikes on a CPU alone"
     where = "for weighted spikes between whole populations on regular axes without a mask"
     return f"{where}, whose weights and delays are numbers or formulas"
 

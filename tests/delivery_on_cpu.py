@@ -1,0 +1,174 @@
+"""The text by which spikes are delivered on a GPU, compiled for a CPU: warps of 32 fibers."""
+
+from __future__ import annotations
+
+import ctypes as ct
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from warps_on_cpu import WARPS
+
+from neurodriver.codegen.generate import generate
+from neurodriver.codegen.simt.shape import OUTGOING_BYTES
+from neurodriver.codegen.source import CPU, prelude
+from neurodriver.native.compiler import build
+from neurodriver.native.headers import header
+from neurodriver.plan.arrays import Key
+from neurodriver.plan.program import Program
+from neurodriver.plan.spikes.fanout import PIECE
+
+_HEAD = """
+#define ND_MEMBER inline
+#define ND_UNROLL
+#define ND_DELIVERS 1
+#define ND_COPIES 1
+#define ND_CACHED 0
+#define ND_ROOMY 0
+#define __shared__ static
+struct short4 {{ short x, y, z, w; }};
+struct char4 {{ signed char x, y, z, w; }};
+struct int4 {{ int x, y, z, w; }};
+struct uint4 {{ unsigned x, y, z, w; }};
+static int4 make_int4(int x, int y, int z, int w) {{ return {{x, y, z, w}}; }}
+static uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) {{ return {{x, y, z, w}}; }}
+template <class T> static T __ldg(const T *p) {{ return *p; }}
+static void __stcg(uint4 *p, uint4 x) {{ *p = x; }}
+static int __ffs(int x) {{ return __builtin_ffs(x); }}
+static unsigned umin(unsigned x, unsigned y) {{ return x < y ? x : y; }}
+static double rint(double x) {{ return __builtin_rint(x); }}
+static unsigned atomicAdd(unsigned *p, unsigned x)
+{{
+    const unsigned before = *p;
+    *p += x;
+    return before;
+}}
+static unsigned long long nd_slots_stay() {{ return 0; }}
+template <class T>
+static void nd_add(unsigned i, unsigned end, T *to, int more, int times, unsigned long long)
+{{
+    if (i < end) *to += (T)more * times;
+}}
+#define ND_PIECE {piece}
+#define ND_OUTGOING_BYTES {outgoing}
+#define ND_WINDOW {window}
+struct nd_args {{ void *p[64]; long long n[64]; double u[64]; }};
+static nd_args nd_table;
+#define nd_steady (&nd_table)
+"""
+
+_EACH = """
+namespace nd_part_{number} {{
+#define ND_DELIVERY {number}
+{text}
+#undef ND_DELIVERY
+}}
+static void nd_send_{number}()
+{{
+    typedef nd_part_{number}::delivery delivery;
+    const long long source = nd_first + nd_lane();
+    const int count = source < nd_sources ? nd_counts[source] : 0;
+    nd_outgoing outgoing = {{0, 0, 0, 0, 0}};
+    if (count) outgoing = delivery::outgoing(source);
+    outgoing.more *= count;
+    const unsigned now = delivery::now_at(nd_row_sent);
+    if ({alone}) {{
+        nd_send_own<delivery>(now, outgoing);
+        return;
+    }}
+    nd_send_near<delivery>(now, outgoing);
+    const int pieces = nd_pieces(outgoing);
+    nd_send_far<delivery>(nd_room(nd_row_sent, pieces), now, outgoing);
+}}
+static void nd_take_{number}()
+{{
+    const uint4 piece = nd_spike_list.pieces[nd_first];
+    const long long begin = (long long)piece.x | (long long)(piece.y & 0xff) << 32;
+    const int length = (int)(piece.y >> 8 & 0xff);
+    nd_deliver<nd_part_{number}::delivery>(begin, length, piece.z, (int)piece.w);
+}}
+extern "C" int run_{number}(void *const *p, const long long *n, const double *u, const int *counts,
+                            long long sources, long long row, uint4 *pieces, unsigned *number)
+{{
+    for (int i = 0; i < 64; ++i) nd_table.p[i] = p[i], nd_table.n[i] = n[i], nd_table.u[i] = u[i];
+    nd_counts = counts, nd_sources = sources, nd_row_sent = row;
+    nd_spike_list = {{pieces, number, 0}};
+    for (nd_first = 0; nd_first < sources; nd_first += 32)
+        if (!nd_run_warp(nd_send_{number})) return 0;
+    const long long listed = number[nd_turn(row) & 3];
+    for (nd_first = 0; nd_first < listed; ++nd_first)
+        if (!nd_run_warp(nd_take_{number})) return 0;
+    return 1;
+}}
+"""
+
+
+class DeliveryOnCPU:
+    """The memory of a program for a GPU, and what delivers its spikes.
+
+    Parameters
+    ----------
+    program : Program
+    window : int
+        Steps of a window, or 0.
+    """
+
+    def __init__(self, program: Program, window: int) -> None:
+        self.program, self.deliveries = program, generate(program).deliveries
+        self.arrays: dict[Key, NDArray[Any]] = {}
+        kernels = [one.kernel for one in self.deliveries]
+        text = header("codegen/simt/spike_delivery.cuh")
+        begin, end = text.index("/* The L2 policy"), text.index("#if ND_DELIVERS")
+        numbers = {"piece": PIECE, "outgoing": OUTGOING_BYTES, "window": window}
+        lines = [
+            "/* delivery on a CPU */",
+            *prelude([kernel.text for kernel in kernels], program.dtype.name, CPU),
+            WARPS,
+            _HEAD.format(**numbers),
+            text[:begin] + text[end:],
+            "static long long nd_first, nd_sources, nd_row_sent;",
+            "static const int *nd_counts;",
+        ]
+        for number, kernel in enumerate(kernels):
+            alone = int(not kernel.delivers)
+            lines.append(_EACH.format(number=number, text=kernel.text, alone=alone))
+        self.library = build([("\n".join(lines), ())])[0]
+
+    def array(self, key: Key) -> NDArray[Any]:
+        """Return the array of a key, at an address that vectors ask for."""
+        if key not in self.arrays:
+            row = self.program.arrays[key]
+            made = np.zeros(row.size + 64, row.dtype)
+            start = -made.ctypes.data % 64 // row.dtype.itemsize
+            self.arrays[key] = made[start : start + row.size]
+            if row.value is not None:
+                self.arrays[key][:] = row.initial().reshape(-1)
+        return self.arrays[key]
+
+    def send(self, counts: NDArray[np.integer[Any]], row: int) -> NDArray[Any]:
+        """Return the slots of the only access, (turns, targets), after the spikes of a row."""
+        given = np.ascontiguousarray(counts, np.int32)
+        for number, one in enumerate(self.deliveries):
+            kernel, value = one.kernel, self.program.arrays
+            tables = (
+                (ct.c_void_p * 64)(*[self.array(key).ctypes.data for key in kernel.pointers]),
+                (ct.c_longlong * 64)(*[int(value[key].initial()) for key in kernel.integers]),
+                (ct.c_double * 64)(*[float(value[key].initial()) for key in kernel.scalars]),
+            )
+            pieces = np.zeros(4 * (2 * one.gather.limits["pieces"] + 64), np.uint32)
+            start = -pieces.ctypes.data % 16 // 4
+            listed = pieces[start:].ctypes.data, np.zeros(4, np.uint32)
+            run = getattr(self.library, f"run_{number}")
+            assert run(
+                *tables,
+                ct.c_void_p(given.ctypes.data),
+                ct.c_longlong(len(given)),
+                ct.c_longlong(row),
+                ct.c_void_p(listed[0]),
+                ct.c_void_p(listed[1].ctypes.data),
+            ), "the threads of a warp went different ways"
+        spec, access = self.deliveries[0].spec, self.deliveries[0].access
+        limits = spec.gathers[access].limits
+        return self.array(spec.connection(access, "slots")).reshape(
+            limits["depth"], limits["ahead"]
+        )
