@@ -175,7 +175,7 @@ class MPIWorld(World):
             self._hearts.limit = seconds
 
     def gather(self, value: Any, seconds: float = 0.0, at: str = "") -> list[Any]:
-        data = np.frombuffer(pickle.dumps((at, value)), dtype=np.uint8)
+        data = np.frombuffer(pickle.dumps((at, value), protocol=5), dtype=np.uint8)
         sizes = np.zeros(self.size, dtype=np.int64)
         own = np.array([len(data)], dtype=np.int64)
         self._finish(self._comm.Iallgather(own, sizes), seconds)
@@ -183,7 +183,7 @@ class MPIWorld(World):
         everything = np.empty(int(starts[-1]), dtype=np.uint8)
         spec = [everything, sizes, starts[:-1], self._mpi.BYTE]
         self._finish(self._comm.Iallgatherv([data, self._mpi.BYTE], spec), seconds)
-        found = [pickle.loads(everything[a:b].tobytes()) for a, b in pairwise(starts)]
+        found = [pickle.loads(everything[a:b].data) for a, b in pairwise(starts)]
         for rank, (there, _) in enumerate(found):
             if there != found[0][0]:
                 calls = [call or "another call" for call in (found[0][0], there)]
