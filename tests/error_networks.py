@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import neurodriver as nd
-from neurodriver.error_driven import Network, UniformRandom
+from neurodriver.error_driven import Network, Table, Trainer, UniformRandom
 
 LAYERS = ("Input", "Hidden", "Output")
 UNITS = np.eye(4)
@@ -77,6 +77,29 @@ def several_kinds() -> Network:
     return net
 
 
+def side_by_side() -> Network:
+    """Return a network with paths of several kinds, whose weights differ."""
+    net = four_units(nd.AllToAll(), rates=True)
+    net.set("path", var=0.25)
+    net.set("#HiddenToOutput", sub_mean=1)
+    net.set("#OutputToHidden", tau_trace=2)
+    return net
+
+
+ITEMS = Table(shuffled=False, Input=UNITS, Output=UNITS[[1, 2, 3, 0]])
+PATHS = ("Input", "Hidden"), ("Hidden", "Output"), ("Output", "Hidden")
+
+
+def trained(items: int | None, communicator: Any = None) -> tuple[Any, ...]:
+    """Return what eight trials leave; those of four items are summed."""
+    with Trainer(side_by_side(), items, communicator, slow_interval=8) as sim:
+        log = sim.train(ITEMS, epochs=2, trials=4)
+        kept = [sim.path(*ends, name) for ends in PATHS for name in ("Wt", "SWt", "DSWt")]
+        averages = sim.averages["Hidden"]
+        kept += [averages.target, averages.activity, np.array([averages.mean, sim.trials])]
+        return kept, log["trial"], sim.get("Hidden", "Vm"), sim.get("Hidden", "bins")
+
+
 GAIN, MAINT, DRIVE, FULL = 6.0, 0.02, 0.3, 1.5
 """Strength of context, of maintenance, and of the driver of the network below."""
 
@@ -99,3 +122,17 @@ def predictor() -> Network:
     net.set("layer", nominal=0.25)
     net.set(".context", tau_trace=2)
     return net
+
+
+def assert_ranks_train_as_one(communicator: Any) -> None:
+    """Four items of one process, and the same items divided between ranks, leave equal bits."""
+    ranks, rank = communicator.Get_size(), communicator.Get_rank()
+    each = 4 // ranks
+    kept, rows, potentials, bins = trained(4)
+    found = trained(each if each > 1 else None, communicator)
+    assert max(np.ptp(one) for one in kept) > 0 and np.ptp(potentials, axis=0).max() > 0.1
+    assert all(map(np.array_equal, found[0], kept))
+    assert all(np.array_equal(found[1][name], rows[name]) for name in rows)
+    mine = slice(rank * each, (rank + 1) * each)
+    for part, whole in ((found[2], potentials), (found[3], bins)):
+        assert np.array_equal(part.reshape(each, *whole.shape[1:]), whole[mine])

@@ -1,16 +1,13 @@
-"""Items side by side, ranks, sub-pools, and rules that a network may add."""
+"""Items side by side, sub-pools, and rules that a network may add."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from threading import Barrier
 from typing import Any
 
 import numpy as np
 import pytest
-from error_networks import UNITS, four_units, shown
+from error_networks import PATHS, UNITS, four_units, shown, side_by_side
 
 import neurodriver as nd
 from neurodriver.error_driven import (
@@ -18,7 +15,6 @@ from neurodriver.error_driven import (
     Network,
     PoolOneToOne,
     PoolTile,
-    Table,
     Trainer,
     UniformRandom,
 )
@@ -27,83 +23,6 @@ from neurodriver.error_driven.pairs import SynapsePairs
 from neurodriver.error_driven.settings import PATH
 from neurodriver.error_driven.starts import Weights
 from neurodriver.plot import plot_learning, plot_receptive_fields
-
-
-class ThreadRanks:
-    """Communicators of threads that stand for ranks, as mpi4py has them."""
-
-    def __init__(self, size: int) -> None:
-        self.size, self.barrier = size, Barrier(size)
-        self.held: list[Any] = [None] * size
-
-    def of(self, rank: int) -> Any:
-        """Return the communicator of a rank."""
-        ranks = self
-
-        class Communicator:
-            Get_size = staticmethod(lambda: ranks.size)
-            Get_rank = staticmethod(lambda: rank)
-
-            @staticmethod
-            def allgather(given: Any) -> list[Any]:
-                ranks.held[rank] = given
-                ranks.barrier.wait(60)
-                out = list(ranks.held)
-                ranks.barrier.wait(60)
-                return out
-
-            @classmethod
-            def Allreduce(cls, given: Any, out: Any) -> None:
-                out[:] = sum(cls.allgather(given))
-
-        return Communicator()
-
-
-def together(size: int, one: Callable[[Any], Any]) -> list[Any]:
-    """Return what each of some ranks returns that run at once."""
-    ranks = ThreadRanks(size)
-    with ThreadPoolExecutor(size) as pool:
-        return list(pool.map(lambda rank: one(ranks.of(rank)), range(size)))
-
-
-def side_by_side() -> Network:
-    """Return a network with paths of several kinds, whose weights differ."""
-    net = four_units(nd.AllToAll(), rates=True)
-    net.set("path", var=0.25)
-    net.set("#HiddenToOutput", sub_mean=1)
-    net.set("#OutputToHidden", tau_trace=2)
-    return net
-
-
-ITEMS = Table(shuffled=False, Input=UNITS, Output=UNITS[[1, 2, 3, 0]])
-PATHS = ("Input", "Hidden"), ("Hidden", "Output"), ("Output", "Hidden")
-
-
-def trained(items: int | None, communicator: Any = None) -> tuple[Any, ...]:
-    """Return what eight trials leave; those of four items are summed."""
-    with Trainer(side_by_side(), items, communicator, slow_interval=8) as sim:
-        log = sim.train(ITEMS, epochs=2, trials=4)
-        kept = [sim.path(*ends, name) for ends in PATHS for name in ("Wt", "SWt", "DSWt")]
-        averages = sim.averages["Hidden"]
-        kept += [averages.target, averages.activity, np.array([averages.mean, sim.trials])]
-        return kept, log["trial"], sim.get("Hidden", "Vm"), sim.get("Hidden", "bins")
-
-
-def test_items_and_ranks_have_the_same_bits() -> None:
-    """Four items of one process, two ranks with two each, and four ranks with one."""
-    kept, rows, potentials, bins = trained(4)
-    assert potentials.shape == (4, 2, 2) and bins.shape == (4, 2, 2, 20)
-    assert np.ptp(potentials, axis=0).max() > 0.1 and kept[-1][1] == 8
-    assert rows["trial"].tolist() == [0, 1, 2, 3] * 2 and np.ptp(rows["correlation"]) > 0
-    for size, items in ((2, 2), (4, None)):
-        found = together(size, lambda ranks, items=items: trained(items, ranks))  # type: ignore[misc]
-        for part in found:
-            assert all(map(np.array_equal, part[0], kept))
-            assert all(np.array_equal(part[1][name], rows[name]) for name in rows)
-        for place, whole in ((2, potentials), (3, bins)):
-            shape = (-1, *whole.shape[1:])
-            mine = np.concatenate([part[place].reshape(shape) for part in found])
-            assert np.array_equal(mine, whole)
 
 
 def test_items_have_the_states_that_they_have_alone() -> None:
