@@ -338,3 +338,41 @@ def test_graphs_keep_places_as_attributes(tmp_path: Path) -> None:
     assert again.edges == 10
     assert again.select().column("pos.y").tolist() == [0.5, 1.5, 2.5] * 2
     assert "pos.t" not in again.select().columns
+
+
+def test_graphs_of_rules_have_the_same_bits(tmp_path: Path) -> None:
+    """Closed axes, a mask, scattered cells: edges, delays, and places."""
+    cell = {"resting_potential": -65.0, "reset_potential": -65.0, "threshold": -50.0,
+            "time_constant": 10.0, "drive_rate": 4000.0, "drive_weight": 1.3}  # fmt: skip
+    ring = {name: nd.Axis.span(n, 0, 9, period=9) for name, n in (("y", 7), ("x", 9))}
+    rng = np.random.default_rng(3)
+    where: list[dict[str, Any]] = [
+        {"axes": ring},
+        {"axes": ring, "mask": np.arange(63).reshape(7, 9) % 5 > 0},
+        {"positions": {"y": rng.random(50) * 9, "x": rng.random(50) * 9}},
+    ]
+    a, b, c = (
+        nd.Population("LeakyIAFDeltaDriven", name=name, **cell, **one)
+        for name, one in zip("abc", where, strict=True)
+    )
+    weight, delay = nd.Formula("1.2 * exp(-d2 / 8) - 0.3 * dx"), nd.Formula("2e-4 + 1e-4 * d")
+    links = [
+        nd.Projection(one, other, nd.Within(2.5), weight=weight, delay=delay, name=f"p{i}")
+        for i, (one, other) in enumerate([(a, b), (b, c), (c, a)])
+    ]
+    circuit = nd.Circuit([a, b, c], links, seed=1)
+    with pytest.warns(CircuitWarning, match="3 rules of place become"):
+        circuit.save(tmp_path / "c.gexf.gz")
+    again = nd.Circuit.from_file(tmp_path / "c.gexf.gz")
+    assert again.edges == circuit.edges > 1000
+    bits = []
+    for one in (circuit, again):
+        with nd.LPU(one, dt=1e-4, seed=1) as lpu:
+            lpu.advance(300)
+            bits.append([np.asarray(lpu[name].get("V")).tobytes() for name in "abc"])
+        assert any(np.ptp(np.frombuffer(v)) > 1 for v in bits[-1])
+    assert bits[0] == bits[1]
+    for name in "abc":
+        cells = again.select(population=name)
+        got = np.column_stack([cells.column(f"pos.{axis}") for axis in ("y", "x")])
+        assert np.array_equal(got, circuit.spaces[name].positions)
