@@ -11,6 +11,7 @@ import pytest
 from layered import Neighbours, Pixel
 
 import neurodriver as nd
+from neurodriver.circuit.cut import cut
 from neurodriver.errors import CircuitError, ModelError, NeurodriverError, StateError
 
 AXES = {"y": 3, "x": 4}
@@ -69,6 +70,13 @@ def loop() -> nd.Circuit:
     a, b = (nd.Population("GradedNeuron", 3, name=n, bias=0, time_constant=1.0) for n in "ab")
     links = [nd.Projection(a, b, nd.OneToOne()), nd.Projection(b, a, nd.OneToOne())]
     return nd.Circuit([a, b], links, order="derived")
+
+
+def split() -> Any:
+    """Cut a connection of delay 0 from one phase to the next."""
+    a, b = (nd.Population("GradedNeuron", 3, name=n, bias=0, time_constant=1.0) for n in "ab")
+    circuit = nd.Circuit([a, b], [nd.Projection(a, b, nd.OneToOne())], order="listed")
+    return cut(circuit, np.repeat([0, 1], 3), ["one", "two"])
 
 
 def reading(text: str, *reads: str, source: nd.Population) -> nd.Circuit:
@@ -185,6 +193,9 @@ ROWS: dict[str, Row] = {
         ("no population 'c'",),
     ),
     "19 an order of a loop": (loop, nd.CircuitError, ("'a' -> 'b' -> 'a'", "a delay")),
+    "20 a link within a step from one part to another": (
+        split, nd.CircuitError, ("has no delay", "a port takes a step"),
+    ),
     "21 a formula with an unknown name": (
         lambda: linked(weight=nd.Formula("q * d")), nd.CircuitError, ("unknown name 'q'", "d2"),
     ),
