@@ -38,6 +38,7 @@ from .language import (
     used,
 )
 from .language.evaluate import Evaluator
+from .rule_calls import call_of
 from .rule_columns import Column, column_of, crossed_bounds, is_column, shared_numbers
 from .rule_declarations import check_declarations, mapping
 from .rule_values import VALUE_TEXTS, ValueRead, values_of, with_symbols
@@ -55,7 +56,7 @@ _OWN = ("weight", "count", *GIVEN_TO_EVENTS, *CALLS, *PROCEDURES)
 
 KINDS: dict[str, type | tuple[type, ...]] = {
     "params": Parameter, "constants": str, "synapse": State, "pre": Trace, "post": Trace,
-    "modulators": (Doses, Level), "every": str, "late": str,
+    "modulators": (Doses, Level), "every": str, "late": str, "on_call": str,
 }  # fmt: skip
 """What a rule declares by name -> what the declarations are."""
 
@@ -102,6 +103,9 @@ class Plasticity:
     every : mapping of str to str
         Parameter with an interval in ms -> text that runs for each synapse at its multiples. It
         may begin with sums over the synapses of its target: ``total = sum(weight);``.
+    on_call : mapping of str to str
+        How Python calls a text, such as ``"reward(r)"`` -> text that runs for each synapse then.
+        ``lpu["learning"].call("reward", r=1.0)`` gives the numbers that it reads.
     first : {"arrival", "spike"}
         Which text comes first where both fall on one step.
     same_step : {"apart", "pair"}
@@ -127,6 +131,7 @@ class Plasticity:
     between: ClassVar[str] = ""
     modulators: ClassVar[Mapping[str, Doses | Level]] = {}
     every: ClassVar[Mapping[str, str]] = {}
+    on_call: ClassVar[Mapping[str, str]] = {}
     late: ClassVar[Mapping[str, str]] = {}
     first: ClassVar[str] = "arrival"
     same_step: ClassVar[str] = "apart"
@@ -237,6 +242,8 @@ class Plasticity:
             yield "on_step", with_symbols(cls.on_step)
         for name, text in cls.every.items():
             yield f"every['{name}']", sums_of(text)[1]
+        for name, text in cls.on_call.items():
+            yield f"on_call['{name}']", text
 
     @classmethod
     def values_read(cls, where: str) -> list[ValueRead]:
@@ -300,6 +307,8 @@ class Plasticity:
         found.update({n: Symbol("number of the synapse", writable=True) for n in own})
         known = cls.modulators if where == "on_step" or where.startswith("every") else cls.doses()
         found.update({n: fixed("modulator") for n in known})
+        if where.startswith("on_call") and (call := call_of(where.split("'")[1])):
+            found.update({n: fixed("number that the call gives") for n in call.given})
         if where == "between":
             found["since_event"] = fixed("time in ms", unit="ms")
         if where.startswith("every"):

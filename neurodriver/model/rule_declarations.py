@@ -10,6 +10,7 @@ from typing import Any
 from ..errors import Faults, ModelError, near, shown
 from .component import Parameter
 from .language.words import RESERVED
+from .rule_calls import call_of
 from .rule_values import VALUE_TEXTS, values_of
 
 CHOICES = {"first": ("arrival", "spike"), "same_step": ("apart", "pair")}
@@ -20,6 +21,9 @@ STORED = frozenset(
     "parts per_unit pieces spikes sums swept_step unswept".split()
 )
 """Names of what is stored beside numbers of synapses and traces: these have others."""
+
+UNNAMED = ("every", "late", "on_call")
+"""Attributes that map something else than names of their own."""
 
 Kinds = Mapping[str, type | tuple[type, ...]]
 
@@ -57,6 +61,7 @@ def check_declarations(cls: Any, base: Any, kinds: Kinds, own: Iterable[str]) ->
             faults.add(f"{attribute}: must be a text (got {got})")
     if not faults.count:
         _check_names(cls, kinds, set(own), faults)
+        _check_calls(cls, set(own), faults)
         _check_references(cls, faults)
         _check_values(cls, faults)
     for attribute, allowed in CHOICES.items():
@@ -98,7 +103,7 @@ def _check_names(cls: Any, kinds: Kinds, own: set[str], faults: Faults) -> None:
     """Note names that cannot be used, and those that are declared twice."""
     places: dict[str, list[str]] = {}
     for attribute in kinds:
-        for name in getattr(cls, attribute) if attribute not in ("every", "late") else ():
+        for name in getattr(cls, attribute) if attribute not in UNNAMED else ():
             places.setdefault(name, []).append(attribute)
     for name, where in places.items():
         if not _usable(name):
@@ -107,6 +112,29 @@ def _check_names(cls: Any, kinds: Kinds, own: set[str], faults: Faults) -> None:
             faults.add(f"{where[0]}: the name '{name}' is reserved; choose another")
         elif len(where) > 1:
             faults.add(f"the name '{name}' is declared twice, in {' and '.join(where)}")
+
+
+def _check_calls(cls: Any, own: set[str], faults: Faults) -> None:
+    """Note texts for Python whose names, or whose numbers, cannot be used."""
+    declared = {*cls.params, *cls.constants, *cls.synapse, *cls.pre, *cls.post, *cls.modulators}
+    names: dict[str, str] = {}
+    for written in cls.on_call:
+        call, where = call_of(written), f"on_call[{written!r}]"
+        if call is None:
+            faults.add(f"{where}: write a name and the numbers it is given, as 'reward(r)'")
+            continue
+        if call.name in names:
+            faults.add(f"{where}: '{call.name}' is declared as {names[call.name]!r}, too")
+        names[call.name] = written
+        for name in dict.fromkeys(call.given):
+            if name in declared:
+                faults.add(f"{where}: '{name}' is declared by the rule; choose another name")
+            elif name in RESERVED or name in own or name.startswith("nd_"):
+                faults.add(f"{where}: the name '{name}' is reserved; choose another")
+            elif not _usable(name):
+                faults.add(f"{where}: {name!r} is not a usable name")
+            elif call.given.count(name) > 1:
+                faults.add(f"{where}: '{name}' is given twice")
 
 
 def _is_stored(name: str, where: list[str]) -> bool:
@@ -163,6 +191,7 @@ def _check_time(cls: Any, name: Any, where: str, faults: Faults) -> None:
 def _check_values(cls: Any, faults: Faults) -> None:
     """Note values of neurons in texts that do not know them, and names that look like them."""
     every = {f"every[{name!r}]": text for name, text in cls.every.items()}
+    every |= {f"on_call[{name!r}]": text for name, text in cls.on_call.items()}
     texts = {name: getattr(cls, name) for name in ("on_arrival", "on_spike", "between", "on_step")}
     declared = {*cls.params, *cls.constants, *cls.synapse, *cls.pre, *cls.post, *cls.modulators}
     for where, text in {**texts, **every}.items():

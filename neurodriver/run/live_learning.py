@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,23 +10,21 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..circuit.circuit import Circuit, Connections
 from ..circuit.plastic import learning_connections
-from ..circuit.uids import uid_list
 from ..circuit.validate import edge_name, groups_of
 from ..circuit.wiring import numbers_of
-from ..errors import Faults, NeurodriverError, RequestError, near, quoted
+from ..errors import Faults, NeurodriverError, near, quoted
 from ..model.rule_columns import misfits
 from ..state.synapses import SynapseNames, Synapses
 from . import live
-from .named import likely_names
-from .synapse_summaries import Ends, SynapseSummaries
+from .synapse_calls import ready_call
+from .synapse_choice import Numbers, SynapseChoice
+from .synapse_summaries import Ends
 
 if TYPE_CHECKING:
     from .simulation import Simulation
 
-Numbers = NDArray[np.int64]
 
-
-class LearningConnections(SynapseSummaries):
+class LearningConnections(SynapseChoice):
     """Connections that learn. An LPU makes these objects: ``lpu["learning"]``.
 
     What is read when n steps are done holds all that the synapses saw in steps before n. What is
@@ -119,6 +117,36 @@ class LearningConnections(SynapseSummaries):
         synapses = self._synapses()
         synapses.learn(bool(on) or not synapses.rule.changes_weights(), self._simulation().step)
 
+    def call(self, name: str, /, **given: float) -> None:
+        """Run a text of the rule for all synapses, such as a reward at the end of a trial.
+
+        While the synapses do not learn, no text runs.
+
+        Parameters
+        ----------
+        name : str
+            Of a text that the rule declares in ``on_call``.
+        **given : float
+            Numbers that the text reads.
+
+        Raises
+        ------
+        NeurodriverError
+            For a name or a number that does not fit, or where a number of a synapse would not be
+            finite. Nothing has been changed then.
+
+        Examples
+        --------
+        >>> lpu["learning"].call("reward", r=1.0)  # doctest: +SKIP
+        """
+        self._called(name, given)()
+
+    def _called(self, name: str, given: Mapping[str, Any]) -> Callable[[], None]:
+        """Return what stores the numbers after a call, after all that may be refused."""
+        synapses = self._current()
+        store = ready_call(synapses, self.name, name, given, self._simulation().step)
+        return store if synapses.learns else lambda: None
+
     def get(self, name: str = "weight", of: Ends | None = None) -> NDArray[np.float64]:
         """Return a number of each synapse, (m,), in the order of the connections.
 
@@ -135,34 +163,6 @@ class LearningConnections(SynapseSummaries):
         self._check_name(synapses, name)
         values = synapses.read(name).astype(np.float64)
         return values if of is None else values[self.between(*self._ends(of))]
-
-    def between(self, sources: Any = None, targets: Any = None) -> Numbers:
-        """Return the numbers of the synapses from some components to some, ascending.
-
-        Parameters
-        ----------
-        sources, targets : uid, uids, population, or None for all
-        """
-        links = self._links
-        chosen = np.ones(len(links), bool)
-        for given, ends in ((sources, links.source), (targets, links.target)):
-            if given is not None:
-                member = np.zeros(self._circuit.count, bool)
-                member[self._components(given)] = True
-                chosen &= member[ends]
-        return np.flatnonzero(chosen)
-
-    def _components(self, given: Any) -> Numbers:
-        circuit = self._circuit
-        if isinstance(given, str) and given in circuit.populations:
-            given = circuit.populations[given]
-        uids = [given] if isinstance(given, str) else uid_list(given, RequestError)
-        found = circuit.find(uids if self._scope is None else [f"{self._scope}/{u}" for u in uids])
-        lost = np.flatnonzero(found < 0)
-        if len(lost):
-            said = f"no component is called {quoted(uids[lost[0]])}"
-            raise RequestError(f"'{self.name}': {said}{near(uids[lost[0]], likely_names(circuit))}")
-        return found
 
     def set(self, name: str, values: ArrayLike, *, at: Any = None, of: Ends | None = None) -> None:
         """Set a number of the synapses.
@@ -221,33 +221,6 @@ class LearningConnections(SynapseSummaries):
                 f"'{self.name}', '{name}': a finite number is needed, got {value!r:.60}"
             )
         return float(level[0])
-
-    def _which(self, at: Any, of: Ends | None) -> Numbers:
-        """Return the numbers of the synapses that are meant."""
-        if at is not None and of is not None:
-            raise NeurodriverError(f"'{self.name}': give 'at' or 'of', not both")
-        if of is not None:
-            return self.between(*self._ends(of))
-        if at is None:
-            return np.arange(len(self))
-        given, m = np.asarray(at), len(self)
-        if given.dtype == bool and given.shape == (m,):
-            return np.flatnonzero(given)
-        given = given.reshape(-1) if given.ndim == 0 else given
-        if given.ndim != 1 or (given.dtype.kind not in "iu" and given.size):
-            want = f"numbers of synapses, or {m:,} booleans"
-            raise NeurodriverError(f"'{self.name}', 'at': {want} are needed, got {at!r:.60}")
-        out = given.astype(np.int64)
-        if out.size and (out.min() < -m or out.max() >= m):
-            got = out[(out < -m) | (out >= m)][0]
-            raise NeurodriverError(f"'{self.name}', 'at': there are {m:,} synapses, got {got}")
-        return out % m if m else out
-
-    def _ends(self, of: Any) -> Ends:
-        if isinstance(of, tuple) and len(of) == 2:
-            return of
-        want = "'of' must be a pair of sources and targets"
-        raise NeurodriverError(f"'{self.name}': {want}, got {of!r:.60}")
 
     def _numbers(self, name: str, values: ArrayLike, count: int) -> NDArray[np.float64]:
         return live.numbers_of(values, (count,), f"'{self.name}', '{name}'")

@@ -38,6 +38,30 @@ class CopiedLearningConnections(LearningConnections):
         for one in self._each():
             one.learn(on)
 
+    def call(self, name: str, /, **given: ArrayLike) -> None:
+        """Run a text of the rule in all copies; see `LearningConnections.call`.
+
+        Parameters
+        ----------
+        name : str
+        **given : float or (copies,)
+            Numbers that the text reads, for all copies or for each of them.
+        """
+        copies = self._each()
+        columns = {}
+        for one, value in given.items():
+            try:
+                columns[one] = np.broadcast_to(np.asarray(value, np.float64), (len(copies),))
+            except (TypeError, ValueError):
+                want = f"a number or {len(copies)} of them are needed, got {value!r:.60}"
+                raise NeurodriverError(f"'{self.name}', '{one}': {want}") from None
+        ready = [
+            copy._called(name, {one: column[b] for one, column in columns.items()})
+            for b, copy in enumerate(copies)
+        ]
+        for store in ready:
+            store()
+
     def get(self, name: str = "weight", of: Ends | None = None) -> NDArray[np.float64]:
         """Return a number of each synapse, (copies, m), or a modulator of each copy, (copies,).
 

@@ -118,3 +118,26 @@ def test_numbers_of_each_synapse(dtype: str, executor: str) -> None:
     circuit = circuit.changed(connections=every)
     expected = run(circuit, inputs, "cpu", dtype)
     assert_same_bits(expected, run(circuit, inputs, "cuda", dtype, executor=executor))
+
+
+class Called(Modulated):
+    """Modulated, with a text that Python calls."""
+
+    on_call = {"reward(r)": "weight = clip(weight + r * seen * exp(-level)); seen = 0;"}
+
+
+def test_texts_that_python_calls(dtype: str) -> None:
+    """They run between two steps, and change what follows."""
+    circuit, inputs, _ = everything(Called)
+
+    def weights(backend: str) -> Any:
+        with started(circuit, DT, inputs, None, backend=backend, dtype=dtype) as lpu:
+            lpu.run(steps=STEPS_WITH_VALUES // 2)
+            before = lpu["learning"].get()
+            lpu["learning"].call("reward", r=0.5)
+            after = lpu["learning"].get()
+            assert not np.array_equal(before, after)
+            lpu.run(steps=STEPS_WITH_VALUES // 2)
+            return {"after": after, **{n: lpu["learning"].get(n) for n in ("weight", "seen")}}
+
+    assert_same_bits(weights("cpu"), weights("cuda"))

@@ -178,7 +178,7 @@ RUN = {
     "docs/living.md": r"True\nTrue\nring/\d+ ring/\d+ 0.0015 65.61\nTrue\n",
     "docs/migration.md": "",
     "docs/parts.md": "",
-    "docs/plasticity.md": r"\(100,\) True\n(True\n){6}",
+    "docs/plasticity.md": r"\(100,\) True\n(True\n){7}",
     "docs/profiling.md": r"phase +time +share +times\n(.*\n)+.*together.*\n(.*\n)*",
     "docs/results.md": r"Recording (.*\n)+population .*\nE .*\nI .*\n(\d\.\d{3} s: -\d+\.\d mV\n)+",
     "docs/sweeps.md": r"\('current',\) \[.*\]\n\[\[\d+\]\n \[\d+\]\]\n\('point',\)\n",
