@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -42,3 +43,25 @@ def test_the_optic_lobe() -> None:
             bits.append({name: np.array(lpu[name].get("r")).tobytes() for name in one.populations})
         assert not any("_columns" in vars(links) for links in one.connections)
     assert bits[0] == bits[1]
+
+
+@pytest.mark.parametrize("reduce", ["sum", "max"])
+def test_values_of_the_same_step(reduce: str, executor: str) -> None:
+    """Layers in an order: each reads what the one before it wrote in this step."""
+    seen = {"accesses": [nd.Access("r", reduce=reduce)], "updates": {"r": "1"}}
+    model = type("Seeing", (nd.NDComponent,), {**seen, "update": "r = 0.5 * input_r + 0.1;"})
+    axes = {"y": nd.Axis.span(50, 0, 50), "x": nd.Axis.span(70, 0, 70)}
+    first = {"bias": nd.Uniform(0, 1), "time_constant": 3.0}
+    layers = [nd.Population("GradedNeuron", name="a", axes=axes, **first)]
+    layers += [nd.Population(model, name=name, axes=axes) for name in "bcd"]
+    rule, found = nd.Near(y=3, x=5), []
+    for backend, stored in (("cpu", True), ("cpu", False), ("cuda", False)):
+        links = [nd.Projection(one, other, rule, stored=stored) for one, other in pairwise(layers)]
+        circuit = nd.Circuit(layers, links, order="listed", seed=3)
+        more = {"executor": executor} if backend == "cuda" else {}
+        with nd.LPU(circuit, dt=1e-3, dtype="float32", backend=backend, **more) as lpu:
+            lpu.advance(7)
+            forms = {gather.form for gather in lpu.program.gathers.values()}
+            assert ("by_place" in forms) == (not stored)
+            found.append([np.array(lpu[name].get("r")).tobytes() for name in "abcd"])
+    assert found[0] == found[1] == found[2] and len(set(found[0])) == 4

@@ -24,6 +24,8 @@ def test_phases_of_a_step() -> None:
         link = nd.Projection(a, b, rule, receptor="by_sum", name="p", stored=stored)
         with nd.LPU(nd.Circuit([a, b], [link], order="listed"), dt=1e-3) as lpu:
             lpu.advance(1)
+            forms = {gather.form for gather in lpu.program.gathers.values()}
+            assert ("by_place" in forms) == (not stored)
             found.append(lpu["b"].get("r_sum").copy())
             now = lpu["a"].get("x").copy()
     assert found[0][5] == now[4] + now[5] + now[6]

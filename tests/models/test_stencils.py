@@ -100,3 +100,14 @@ def test_where_connections_have_to_be_stored() -> None:
         link = nd.Projection(cells, cells, rule, weight=weight, name="p", stored=False)
         with pytest.raises(CircuitError, match="'p': stored=False is possible for weighted spikes"):
             nd.LPU(nd.Circuit([cells], [link]), DT)
+
+
+def test_spikes_within_a_step_are_stored() -> None:
+    """What is drawn in place acts a step later at least."""
+    a, b = sheet("a", True), sheet("b", True)
+    link = nd.Projection(a, b, nd.Near(y=3, x=3), weight=1.0, name="p", stored=False)
+    circuit = nd.Circuit([a, b], [link], order="listed")
+    with pytest.raises(
+        CircuitError, match=r"'p': stored=False .* from an earlier phase to a later"
+    ):
+        nd.LPU(circuit, DT)
