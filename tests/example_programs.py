@@ -23,6 +23,7 @@ PROGRAMS: dict[str, tuple[str, ...]] = {
     "17_silencing.py": (),
     "15_two_lpus.py": (),
     "16_photoreceptor.py": (),
+    "18_reward_prediction.py": (),
     "old_style/custom_model.py": OLD,
     "old_style/generic.py": (*OLD, "-s", "500"),
     "old_style/hh_alpha.py": (*OLD, "-s", "2000"),
