@@ -237,5 +237,5 @@ def _made(one: Array) -> NDArray[Any]:
     if one.role is Role.CONSTANT:
         return as_aligned(np.asarray(one.value), one.dtype)
     out = aligned(one.size, one.dtype)
-    out[:] = np.broadcast_to(one.value, one.shape).reshape(-1)
+    out[:] = one.initial().reshape(-1)
     return out

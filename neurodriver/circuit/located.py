@@ -123,12 +123,10 @@ def _space_at(circuit: Circuit, numbers: range) -> tuple[int, Space] | None:
     """Return the first component of the population that holds a range, and its space."""
     for name, space in circuit.spaces.items():
         held = circuit.populations.get(name)
-        if held is None or not held.count or held.numbers[0] > numbers.start:
+        if held is None or not held.count:
             continue
-        first = int(held.numbers[0])
-        if numbers.stop > first + space.count:
-            continue
-        neighbours = int(held.numbers[-1]) - first == held.count - 1 == space.count - 1
-        if neighbours and first <= numbers.start and numbers.stop <= first + held.count:
-            return first, space
+        span = held.span
+        neighbours = len(span) == held.count == space.count
+        if neighbours and span.start <= numbers.start and numbers.stop <= span.stop:
+            return span.start, space
     return None

@@ -275,7 +275,7 @@ class Population(Members):
         found = circuit.populations.get(self.name)
         if found is not None and found.count == self.count and found.models == (self.model,):
             if self._group.given_uids is None or np.array_equal(self.uids, found.uids):
-                return found.numbers
+                return found.numbers_in(circuit)
         return super().numbers_in(circuit)
 
     def _numbered(self) -> Numbered:

@@ -36,9 +36,9 @@ class Selection(Members):
         Component numbers.
     """
 
-    def __init__(self, circuit: Circuit, numbers: Rows, name: str) -> None:
+    def __init__(self, circuit: Circuit, numbers: Rows | range, name: str) -> None:
         self.circuit = circuit
-        self.numbers = numbers
+        self._given = numbers
         self._name = name
 
     def __repr__(self) -> str:
@@ -49,10 +49,25 @@ class Selection(Members):
         """Name of the population, or how the components were chosen."""
         return self._name
 
+    @cached_property
+    def numbers(self) -> Rows:
+        """Component numbers, (n,) int64; they are kept once they have been asked for."""
+        return self._made()
+
+    def _made(self) -> Rows:
+        given = self._given
+        return np.arange(given.start, given.stop) if isinstance(given, range) else given
+
     @property
     def count(self) -> int:
         """Number of components."""
-        return len(self.numbers)
+        return len(self._given)
+
+    @property
+    def span(self) -> range:
+        """From the first component to the last one; for a selection that has any."""
+        given = self._given
+        return given if isinstance(given, range) else range(int(given[0]), int(given[-1]) + 1)
 
     @property
     def uids(self) -> NDArray[np.str_]:
@@ -160,7 +175,7 @@ class Selection(Members):
         return Selection(self.circuit, self.numbers[rows], f"{self.name}{index_text(index)}")
 
     def numbers_in(self, circuit: Circuit) -> Rows:
-        return self.numbers if circuit is self.circuit else super().numbers_in(circuit)
+        return self._made() if circuit is self.circuit else super().numbers_in(circuit)
 
     def _fulfil(self, name: str, wanted: Any) -> NDArray[np.bool_]:
         """Return which components fulfil one condition."""
@@ -178,6 +193,16 @@ class Selection(Members):
     def _parts(self) -> Iterator[tuple[Group, Rows]]:
         """Yield the groups that have components here, and the rows of these."""
         starts = self.circuit.starts
+        if isinstance(self._given, range):
+            for number, group in enumerate(self.circuit.groups):
+                first = int(starts[number])
+                low, high = (
+                    max(self._given.start, first),
+                    min(self._given.stop, first + group.count),
+                )
+                if low < high:
+                    yield group, np.arange(low - first, high - first)
+            return
         which = np.searchsorted(starts, self.numbers, side="right") - 1
         cuts = np.flatnonzero(np.diff(which)) + 1
         for rows in np.split(np.arange(self.count), cuts) if self.count else ():
@@ -208,10 +233,9 @@ def named_populations(circuit: Circuit) -> Populations:
 
     Components without a name of a population are those of a population named after their model.
     """
-    every = whole(circuit)
-    numbers = every.numbers
     if (counted := _counted(circuit)) is not None:
-        return Populations({n: Selection(circuit, numbers[b:e], n) for n, b, e in counted})
+        return Populations({n: Selection(circuit, range(b, e), n) for n, b, e in counted})
+    numbers = whole(circuit).numbers
     labels = population_names(circuit)[numbers]
     if not len(labels):
         return Populations()

@@ -190,7 +190,7 @@ class Array:
         As the model declares it; empty where there is none.
     value : array or number or None
         Before the first step; None for zeros, which are not stored. A `DrawnArray` is drawn where
-        it lies.
+        it lies. A column may be shorter than the row: spare places have its first number.
     """
 
     key: Key
@@ -217,7 +217,12 @@ class Array:
         """
         if self.value is None:
             return np.zeros(self.shape, self.dtype)
-        return np.asarray(np.broadcast_to(self.value, self.shape), dtype=self.dtype)
+        value = np.asarray(self.value)
+        if value.ndim == 1 and len(value) < self.size:
+            out = np.full(self.shape, value[0], self.dtype)
+            out[: len(value)] = value
+            return out
+        return np.asarray(np.broadcast_to(value, self.shape), dtype=self.dtype)
 
 
 def row(

@@ -64,13 +64,15 @@ def number_rows(
     for name in fixed:
         rule, key = model.params[name], Key(owner, Kind.PARAMETER, name)
         column = np.asarray(group.params.get(name, rule.default), dtype=np.float64)
-        value: NDArray[Any] | float = float(column.reshape(-1)[0])
         if name not in apart and is_uniform(column):
             uniform.add(name)
-        else:
-            whole = np.broadcast_to(column, (group.count,))
-            value = stored(layout, number, whole, capacity)
-        rows.append(row(key, value, Role.SETTABLE, real, rule.unit))
+            rows.append(row(key, float(column.reshape(-1)[0]), Role.SETTABLE, real, rule.unit))
+            continue
+        whole = np.broadcast_to(column, (group.count,))
+        if number in layout.positions:
+            whole = stored(layout, number, whole, capacity)
+        shape = (padded(capacity),)
+        rows.append(Array(key, np.dtype(real), shape, Role.SETTABLE, rule.unit, whole))
     texts = texts_of(model)
     for name in model.constants:
         key = Key(owner, Kind.CONSTANT, name)

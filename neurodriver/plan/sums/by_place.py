@@ -14,6 +14,7 @@ other forms.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,7 +29,7 @@ from ...model.component import Access
 from ...model.language import used
 from ...model.language.words import FUNCTIONS
 from ...model.texts import texts_of
-from ...native.buffers import LANES, padded
+from ...native.buffers import LANES, aligned, padded
 from ..delays import check_longest
 from ..layout import Layout
 from .gather import Gather
@@ -173,7 +174,8 @@ def _filled(
     values: NDArray[Any], place: Integers, size: np.integer, empty: ArrayLike
 ) -> NDArray[Any]:
     """Return an array with values at some places, and elsewhere what says that there is none."""
-    out = np.empty((int(size), *values.shape[1:]), values.dtype)
+    shape = int(size), *values.shape[1:]
+    out = aligned(math.prod(shape), values.dtype).reshape(shape)
     out[:] = empty
     out[place] = values
     return out
