@@ -277,11 +277,16 @@ def _beyond_bounds(synapses: Synapses, which: Numbers, weights: NDArray[np.float
     """Return which weights are not between the bounds of their synapse."""
     limits = synapses.limits()
     assert limits is not None
-    low, high = (one[which] if one.ndim else np.broadcast_to(one, len(which)) for one in limits)
-    stored = weights.astype(low.dtype)
+    low, high = (one[which] if one.ndim else one for one in limits)
+    stored = weights.astype(low.dtype, copy=False)
     bad = (stored < low) | (stored > high)
     named = f"must lie within the bounds of {type(synapses.rule).__name__}"
-    return bad, lambda i: f"{named}, {low[i]:g} to {high[i]:g}"
+
+    def wanted(i: int) -> str:
+        ends = [float(one[i] if one.ndim else one) for one in (low, high)]
+        return f"{named}, {ends[0]:g} to {ends[1]:g}"
+
+    return bad, wanted
 
 
 def _leaves_weights(
