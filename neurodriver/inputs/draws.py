@@ -81,10 +81,17 @@ class Draws:
         getattr(_library(out.dtype.name), name)(ct.byref(rows), *converted)
 
 
+GUIDE = 64
+"""Numbers of a guide, as ``ND_GUIDE`` of ``native/draws.h``; a power of two."""
+
+
 def poisson_table(
     mean: NDArray[np.float64],
-) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[NDArray[Any], ...]:
     """Return the cumulative probabilities of Poisson counts of means, (n,), 500 at most.
+
+    A count is searched from that of its guide on (Devroye, Non-Uniform Random Variate Generation,
+    1986, doi 10.1007/978-1-4613-8643-8).
 
     Returns
     -------
@@ -94,6 +101,11 @@ def poisson_table(
         Probability of no event.
     cumulative : float64
         P(0), P(0) + P(1), ... and a last 2, for each different mean.
+    guided : (n,) int64
+        Where the guide of each column begins.
+    guide : uint16
+        For each different mean and each number j below ``GUIDE``: the least count whose cumulative
+        probability is above j / ``GUIDE``.
     """
     different, which = np.unique(mean, return_inverse=True)
     largest = float(different.max(initial=0.0))
@@ -106,4 +118,10 @@ def poisson_table(
         table[:, k] = table[:, k - 1] + chance
     table[:, most] = 2.0
     at = (which * (most + 1)).astype(np.int64)
-    return at, table[which, 0].copy(), table.reshape(-1)
+    bins = np.ceil(table * GUIDE).astype(np.int64)  # a product with a power of two is exact
+    rows = np.arange(len(different))[:, None] * (2 * GUIDE + 1)
+    size = len(different) * (2 * GUIDE + 1)
+    counts = np.bincount((rows + bins).reshape(-1), minlength=size).reshape(-1, 2 * GUIDE + 1)
+    guide = np.cumsum(counts[:, :GUIDE], axis=1).astype(np.uint16)
+    guided = (which * GUIDE).astype(np.int64)
+    return at, table[which, 0].copy(), table.reshape(-1), guided, guide.reshape(-1)

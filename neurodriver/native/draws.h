@@ -60,9 +60,13 @@ extern "C" void nd_bernoulli(const nd_rows *r, const double *p, unsigned char *s
 }
 
 /* Counts of a Poisson distribution by inversion.  `at[i]` is where the cumulative probabilities of
- * column i begin in `cumulative`: P(0), P(0) + P(1), ..., then 2.  0 or 1 alone where `single`. */
+ * column i begin in `cumulative`: P(0), P(0) + P(1), ..., then 2.  0 or 1 alone where `single`.
+ * `guide[guided[i] + j]` is the least count whose cumulative probability is above j / ND_GUIDE. */
+enum { ND_GUIDE = 64 };
+
 extern "C" void nd_poisson(const nd_rows *r, const integer *at, const double *none,
-                           const double *cumulative, integer single, unsigned char *some)
+                           const double *cumulative, const integer *guided,
+                           const unsigned short *guide, integer single, unsigned char *some)
 {
     std::fill(some, some + r->steps, 0);
     nd_pieces(r, [=](integer s, integer b, integer n, real *out) {
@@ -79,9 +83,8 @@ extern "C" void nd_poisson(const nd_rows *r, const integer *at, const double *no
         some[s] |= (unsigned char)any;
         if (!any || single) return;
         for (integer i = 0; i < n; ++i) {
-            if (out[i] == 0) continue;
             const double *c = cumulative + at[b + i];
-            integer k = 1;
+            integer k = guide[guided[b + i] + (integer)(u[i] * ND_GUIDE)];
             while (c[k] <= u[i]) ++k;
             out[i] = (real)k;
         }

@@ -18,6 +18,7 @@ from support import AMPA, DT, alone, build, node, simulate
 from neurodriver import BernoulliInput, Input, NoiseInput, PoissonInput
 from neurodriver.errors import InputError
 from neurodriver.inputs.base import EventChunk
+from neurodriver.inputs.draws import GUIDE, poisson_table
 from neurodriver.inputs.trains import BLOCK
 
 SIGMAS = 5.0
@@ -113,6 +114,17 @@ def test_poisson_counts(mean: float) -> None:
     kept = expected > 10
     chi = ((seen - expected)[kept] ** 2 / expected[kept]).sum()
     assert chi < kept.sum() + SIGMAS * math.sqrt(2 * kept.sum())
+
+
+def test_the_guide_of_a_count_is_below_it_and_near() -> None:
+    mean = np.array([0.6, 500.0, 3.0, 0.6])
+    at, none, cumulative, guided, guide = poisson_table(mean)
+    for m, begin, first, nothing in zip(mean, at, guided, none, strict=True):
+        known = stats.poisson.cdf(np.arange(int(m + 10)), m)
+        np.testing.assert_allclose(cumulative[begin : begin + len(known)], known, rtol=1e-9)
+        assert nothing == cumulative[begin]
+        counts = stats.poisson.ppf(np.arange(1, GUIDE) / GUIDE + 1e-9, m)
+        np.testing.assert_array_equal(guide[first : first + GUIDE], [0, *counts])
 
 
 @pytest.mark.parametrize("mean", [0.003, 0.05, 0.5])
