@@ -5,8 +5,11 @@ from __future__ import annotations
 import keyword
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property
+from hashlib import sha256
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -73,6 +76,35 @@ class Space(ABC):
         return taken(numbers, index, self.names, name)
 
 
+@dataclass(frozen=True, eq=False)
+class _MaskPoints:
+    """Numbers of the cells and points of a mask.
+
+    Attributes
+    ----------
+    of_cell : (count,) int32
+    cell : (points,) int32
+        -1 where there is none.
+    """
+
+    of_cell: NDArray[np.int32]
+    cell: NDArray[np.int32]
+
+
+_KNOWN: WeakValueDictionary[bytes, _MaskPoints] = WeakValueDictionary()
+"""Those in use, by what the mask holds: many populations have equal masks."""
+
+
+def _points_of(mask: NDArray[np.bool_]) -> _MaskPoints:
+    key = sha256(np.packbits(mask).tobytes() + str(mask.size).encode()).digest()
+    found = _KNOWN.get(key)
+    if found is None:
+        flat = mask.reshape(-1)
+        cell = np.where(flat, np.cumsum(flat) - 1, -1).astype(np.int32)
+        found = _KNOWN[key] = _MaskPoints(np.flatnonzero(flat).astype(np.int32), cell)
+    return found
+
+
 class AxisGrid(Space):
     """Cells at the points of named axes, the last of them fastest; with a mask at some points.
 
@@ -100,14 +132,18 @@ class AxisGrid(Space):
         return self.extent if self.mask is None else (self.count,)
 
     @cached_property
+    def _points(self) -> _MaskPoints | None:
+        return None if self.mask is None else _points_of(self.mask)
+
+    @property
     def point_of_cell(self) -> NDArray[np.int32] | None:
         """Number of each cell's point, (count,); None without a mask, where they are equal."""
-        return None if self.mask is None else np.flatnonzero(self.mask).astype(np.int32)
+        return None if self._points is None else self._points.of_cell
 
-    @cached_property
+    @property
     def cell_of_point(self) -> NDArray[np.int32] | None:
         """Cell at each point or -1, (points,); None without a mask, where they are equal."""
-        return None if self.mask is None else self.numbers().reshape(-1).astype(np.int32)
+        return None if self._points is None else self._points.cell
 
     @cached_property
     def indices(self) -> NDArray[np.int64]:

@@ -132,6 +132,15 @@ def test_masks_and_points() -> None:
     assert (cells.count, cells.shape) == (3, (3,))
     assert cells[1:, :].uids.tolist() == ["m/1", "m/2"]
     assert cells.uid(2, 2) == "m/2"
+    assert cells.space.point_of_cell.tolist() == [0, 5, 10]
+    assert cells.space.cell_of_point.tolist() == [0, *[-1] * 4, 1, *[-1] * 4, 2, -1]
+    axes = {"y": 3, "x": 4}
+    alike, other = (
+        nd.Population("GradedNeuron", axes=axes, mask=one, name="n", **CELLS)
+        for one in (mask.copy(), mask[::-1])
+    )
+    assert alike.space.cell_of_point is cells.space.cell_of_point  # kept once
+    assert other.space.point_of_cell.tolist() == [2, 5, 8]
     places = np.array([[0.0, 1.0], [2.0, 3.0]])
     points = nd.Population("GradedNeuron", positions=places, period=4.0, name="p", **CELLS)
     assert points.space.names == ("x", "y")
