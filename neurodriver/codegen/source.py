@@ -233,6 +233,8 @@ def source(kernel: Kernel, dtype: str, dialect: Dialect = CPU) -> str:
         head.append(header("codegen/cpu/by_place.h"))
     if kernel.delivers:
         head.append(header("codegen/cpu/fanout.h"))
+    if "nd_add_single(" in kernel.text:
+        head.append(header("codegen/cpu/singles.h"))
     if "nd_stencils<" in kernel.text:
         head.append(header("codegen/cpu/stencils.h"))
     if "nd_values<" in kernel.text:

@@ -146,6 +146,10 @@ class FanoutText(SumText):
         count = self._limit("blocks")
         blocks = f"(nd_blocks_{name} + 4 * nd_u * {count})", 4, count
         call = "nd_delivery.add({source}, {count});"
+        if self.gather.limits.get("singles"):
+            place = "-1 - nd_of[3] + nd_e - nd_of[1], {count}, nd_begin, nd_end"
+            single = f"if (nd_e < nd_of[2]) nd_add_single(nd_delivery, {place});"
+            call = f"if (nd_of[3] >= 0) {call} else {single}"
         found = each_spike(self.component.spec, a, self.access.variable, blocks, call)
         before, after = self._arrivals_before() if self.marks_dirty else ([], [])
         return [

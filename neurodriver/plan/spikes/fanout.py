@@ -68,12 +68,15 @@ class ThreadRanges:
     width : int
     blocks : (blocks, 4 or more) int64
         Of sources, as `SourceRows` has them.
+    single : (blocks,) bool or None
+        In which blocks each source has one connection at most, as `singles` finds them.
     """
 
     first: NDArray[np.int64]
     code: NDArray[np.int32] | NDArray[np.uint16]
     width: int
     blocks: NDArray[np.int64]
+    single: NDArray[np.bool_] | None = None
 
     def of(self, cuts: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the offsets of the shares of threads that own the targets between ``cuts``.
@@ -108,17 +111,37 @@ class ThreadRanges:
         Returns
         -------
         (threads, blocks, 4 or more) int64
+            A block of single connections ends with the last source that has one, and holds -1 less
+            the first connection instead of the first source.
         """
         out = np.repeat(self.blocks[None], parts.shape[1] - 1, axis=0)
         for thread, blocks in enumerate(out):
             reaches = parts[:, thread] < parts[:, thread + 1]
-            for block in blocks:
+            for n, block in enumerate(blocks):
                 _, begin, end, source = block[:4].tolist()
                 has = np.flatnonzero(reaches[source : source + end - begin])
                 low, high = (int(has[0]), int(has[-1]) + 1) if len(has) else (0, 0)
-                low, high = low // LANES * LANES, padded(high)
+                single = self.single is not None and self.single[n]
+                low, high = low // LANES * LANES, high if single else padded(high)
                 block[1:4] = begin + low, begin + high, source + low
+        if self.single is not None:
+            out[:, self.single, 3] = -1 - self.first[out[:, self.single, 3]]
         return out
+
+    def singles(self) -> NDArray[np.bool_]:
+        """Return the blocks in which connection n is that of source n, and acts at once.
+
+        Example: the slots of an input. Sources without connection may only follow those with one.
+        """
+        degree = np.diff(self.first)
+        found = np.zeros(len(self.blocks), bool)
+        for i, (_, begin, end, source) in enumerate(self.blocks[:, :4].tolist()):
+            mine = degree[source : source + end - begin]
+            some = np.count_nonzero(mine)
+            at = int(self.first[source])
+            found[i] = some and mine[:some].all() and mine.max() == 1
+            found[i] &= bool((self.code[at : at + some] < self.width).all())
+        return found
 
 
 def spread_accesses(circuit: Circuit, target: Target) -> Spread:
@@ -355,6 +378,9 @@ def narrow(gather: Gather) -> Gather:
     if reach <= 1 << 16:
         gather.arrays["code"] = short = as_aligned(gather.arrays["code"], np.uint16)
         gather.parts = replace(gather.parts, code=short)
+    if "of_source" not in gather.arrays and (single := gather.parts.singles()).any():
+        gather.limits["singles"] = int(single.sum())
+        gather.parts = replace(gather.parts, single=single)
     return gather
 
 
