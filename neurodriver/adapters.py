@@ -19,6 +19,7 @@ ADAPTERS: dict[str, tuple[str, ...]] = {
     "input file": ("neurodriver.compat.legacy.inputs:LegacyFile",),
     "model": ("neurodriver.compat.models.adapter:OldModel",),
     "parts": ("neurodriver.parallel.parts:PartsAdapter",),
+    "view": ("neurodriver.view.notebook:ViewAdapter",),
 }
 """Kind of adapter -> ``module:class``.
 
@@ -26,6 +27,7 @@ ADAPTERS: dict[str, tuple[str, ...]] = {
 * input file: a `neurodriver.inputs.file.InputFile`
 * model: a `neurodriver.model.runtime.ModelAdapter`
 * parts: what gives an LPU of several parts its simulation
+* view: what shows an LPU in a notebook
 """
 
 MODEL_NAMES = {

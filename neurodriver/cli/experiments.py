@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import LPUExecutionError, NeurodriverError, RunInterrupted
+from ..run.progress import both
 from .reports import Pace, check_trace, profiled, tell
-from .view import ViewedRun, both
+from .view import ViewedRun
 
 if TYPE_CHECKING:
     from ..experiment import Experiment

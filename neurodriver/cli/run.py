@@ -17,9 +17,10 @@ from ..errors import InputError, NeurodriverError, RunInterrupted, quoted
 from ..model.loading import load_classes
 from ..plan.target import TARGETS
 from ..run.nonfinite import POLICIES
+from ..run.progress import both
 from . import experiments, options
 from .reports import Pace, check_trace, profiled, tell
-from .view import ViewedRun, both, port_option
+from .view import ViewedRun, port_option
 
 if TYPE_CHECKING:
     from ..run.lpu import LPU

@@ -102,17 +102,6 @@ class ViewedRun:
         self._server.close()
 
 
-def both(*progress: Callable[[int], None] | None) -> Callable[[int], None]:
-    """Return a function of the steps done that calls several."""
-    given = [one for one in progress if one is not None]
-
-    def advanced(done: int) -> None:
-        for one in given:
-            one(done)
-
-    return advanced
-
-
 @contextlib.contextmanager
 def served(view: Viewer, port: int) -> Iterator[ViewServer]:
     """Serve a view, and print its address."""

@@ -44,6 +44,7 @@ class RunControl:
         self._report = report
         self._inputs: list[tuple[str, Input]] = []
         self._wanted: list[bool] = []
+        self._idle = False
         self._changed = threading.Condition()
         self._stopping: Callable[[], bool] = goes_on
 
@@ -66,8 +67,14 @@ class RunControl:
         """
         with self._changed:
             self.step, self._inputs, self._stopping = step, list(inputs), stopping
-            self._wanted = [one.on for _, one in inputs]
+            self._wanted, self._idle = [one.on for _, one in inputs], False
         self(0)
+
+    def wait_for_run(self, step: int, inputs: Sequence[tuple[str, Input]]) -> None:
+        """There is no run now; an input that is switched is so at once."""
+        with self._changed:
+            self.step, self._inputs, self._idle = step, list(inputs), True
+            self._wanted = [one.on for _, one in inputs]
 
     def __call__(self, done: int) -> None:
         """Take the number of steps that were done; do what was asked for, and wait if paused."""
@@ -90,13 +97,18 @@ class RunControl:
                 self._report(f"{name}: {'on' if one.on else 'off'} from step {self.step:,}")
 
     def state(self) -> dict[str, Any]:
-        """Return ``step``, ``steps``, ``paused``, ``ended``, and name and ``on`` of ``inputs``."""
+        """Return ``step``, ``steps``, ``paused``, ``ended``, and name and ``on`` of ``inputs``.
+
+        ``idle`` tells that there is no run now, but may be one later.
+        """
         with self._changed:
+            if self._idle:  # a script may have switched them
+                self._wanted = [one.on for _, one in self._inputs]
             named = zip(self._inputs, self._wanted, strict=True)
             inputs = [{"name": name, "on": on} for (name, _), on in named]
             return {
                 "step": self.step, "steps": self.steps, "paused": self.paused,
-                "ended": self.ended, "inputs": inputs,
+                "ended": self.ended, "idle": self._idle, "inputs": inputs,
             }  # fmt: skip
 
     def act(self, question: Mapping[str, Any]) -> None:
@@ -124,6 +136,8 @@ class RunControl:
                 raise NeurodriverError("on must be true or false")
             else:
                 self._wanted[number] = on
+                if self._idle:
+                    self._switch()
             self._changed.notify_all()
 
 

@@ -35,7 +35,7 @@ from .checkpoints import Checkpoints
 from .copies import check_inputs, seeds_attribute, variants_of
 from .division import division_of
 from .nonfinite import check_policy
-from .progress import Progress, end_progress, step_progress
+from .progress import Progress, both, end_progress, step_progress
 from .room import check_room
 from .saving import advance_saving
 from .simulation import Attributes, Member, Simulation
@@ -147,6 +147,8 @@ class LPU(Checkpoints):
     >>> lpu = LPU(circuit, dt=1e-4, batch=128, seed=range(128))  # doctest: +SKIP
     >>> lpu.run(duration=0.5).copies[3]["exc"].V  # doctest: +SKIP
     """
+
+    _view: Any = None
 
     def __init__(
         self,
@@ -317,14 +319,49 @@ class LPU(Checkpoints):
         try:
             if not self.simulation.started:
                 self.start(steps)
+            told = both(view.begin(steps), shown) if (view := self._view) else shown
             if checkpoint is None:
-                self.advance(steps, shown)
+                self.advance(steps, told)
             else:
-                advance_saving(self, steps, shown, Path(checkpoint), every)
+                advance_saving(self, steps, told, Path(checkpoint), every)
         finally:
+            if self._view:
+                self._view.end()
             end_progress(shown, progress)
             self.finish()
         return self
+
+    def show(self, *, paused: bool = False, copy: int | None = None, port: int = 0) -> Any:
+        """Show the recording, and the runs from here on, in a page within a notebook.
+
+        The page is served on this machine alone, until ``close()`` of what is returned.
+
+        Parameters
+        ----------
+        paused : bool
+            Whether the next run waits until the page starts it.
+        copy : int, optional
+            Copy of a batch; needed for a batch.
+        port : int
+            Port of the page; a free one by default.
+
+        Returns
+        -------
+        neurodriver.view.notebook.ShownLPU
+
+        Raises
+        ------
+        NeurodriverError
+            For a batch without `copy`, a `copy` that is not there, or a port that is taken.
+        """
+        copies = 0 if self.variants is None else len(self.variants)
+        if copy not in (range(copies) if copies else (None,)):
+            said = f"a batch needs copy=0 to {copies - 1}" if copies else "copy is for a batch"
+            raise NeurodriverError(f"show: {said}; got {copy!r}")
+        if self._view is not None:
+            self._view.close()
+        self._view = adapters("view")[0].show(self, truth(paused, "paused"), copy, port)
+        return self._view
 
     def _repr_html_(self) -> str:
         return lpu_html(self)

@@ -78,3 +78,14 @@ def end_progress(shown: Progress | None, progress: bool | Progress | None) -> No
     """Close the bar that `step_progress` has made."""
     if isinstance(shown, StepBar) and shown is not progress:
         shown.close()
+
+
+def both(*progress: Progress | None) -> Progress:
+    """Return a function of the steps done that calls several."""
+    given = [one for one in progress if one is not None]
+
+    def advanced(done: int) -> None:
+        for one in given:
+            one(done)
+
+    return advanced

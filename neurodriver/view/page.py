@@ -11,6 +11,9 @@ from pathlib import Path
 FILES = Path(__file__).parent / "static"
 """Style and program of the page."""
 
+NOTEBOOKS = "http://127.0.0.1:* http://localhost:* vscode-webview: vscode-file:"
+"""Where a notebook of this machine comes from: a Jupyter server, or VS Code."""
+
 
 @cache
 def part(name: str) -> str:
@@ -25,12 +28,20 @@ def program() -> str:
 
 
 @cache
-def policy() -> str:
-    """Return what a browser may do with the page: run this program, use this style, ask here."""
+def policy(framed: bool = False) -> str:
+    """Return what a browser may do with the page: run this program, use this style, ask here.
+
+    Parameters
+    ----------
+    framed : bool
+        Whether notebooks on this machine may hold the page in a frame.
+    """
+    frames = NOTEBOOKS if framed else "'none'"
     script, style = (_digest(text) for text in (program(), part("view.css")))
     return (
         f"default-src 'none'; script-src {script}; style-src {style}; connect-src 'self'; "
-        "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+        "img-src data:; base-uri 'none'; form-action 'none'; "
+        f"frame-ancestors {frames}"
     )
 
 

@@ -39,6 +39,8 @@ class ViewServer:
     view : Viewer
     port : int
         0 takes a free one.
+    framed : bool
+        Whether notebooks on this machine may hold the page in a frame.
 
     Attributes
     ----------
@@ -51,8 +53,9 @@ class ViewServer:
         If the port is taken, or not allowed.
     """
 
-    def __init__(self, view: Viewer, port: int = 0) -> None:
+    def __init__(self, view: Viewer, port: int = 0, framed: bool = False) -> None:
         self.view, self.token = view, secrets.token_urlsafe(24)
+        self.policy = policy(framed)
         try:
             self._server = _ViewHTTPServer((HOST, port), _ViewRequest)
         except OSError as error:
@@ -162,7 +165,7 @@ class _ViewRequest(BaseHTTPRequestHandler):
             "Content-Type": f"{kind}; charset=utf-8",
             "Content-Length": str(len(body)),
             "Cache-Control": "no-store",
-            "Content-Security-Policy": policy(),
+            "Content-Security-Policy": self.server.owner.policy,
             "Referrer-Policy": "no-referrer",
             "X-Content-Type-Options": "nosniff",
         }.items():

@@ -7,6 +7,7 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -245,3 +246,42 @@ def test_a_wrong_token(browser: Any, file: Path) -> None:
         page.goto(server.address.replace(server.token, "x"), timeout=SECONDS)
         assert page.inner_text("body").startswith("the token is missing or wrong")
         page.close()
+
+
+def test_a_notebook(browser: Any) -> None:
+    """A frame in a page that this machine serves shows a run, and starts it."""
+    circuit, current = layer()
+    recorder = nd.MemoryRecorder([("V", None), ("spike_state", None)])
+    with nd.LPU(circuit, 1e-4, current, [recorder]) as lpu:
+        view = lpu.show(paused=True)
+        body = view._repr_html_().encode()
+
+        class Host(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                self.send_response(200)
+                self.send_header("Content-Type", "text/html")
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, format: str, *args: Any) -> None:
+                """Print nothing."""
+
+        host = ThreadingHTTPServer(("127.0.0.1", 0), Host)
+        threading.Thread(target=host.serve_forever, args=(0.05,), daemon=True).start()
+        page = browser.new_page(viewport={"width": 1100, "height": 1000})
+        page.set_default_timeout(SECONDS)
+        page.goto(f"http://localhost:{host.server_address[1]}/")
+        frame = page.frame_locator("iframe")
+        frame.locator(".nd-status:has-text('paused, step 0')").wait_for()
+        run = threading.Thread(target=lpu.run, kwargs={"steps": 1000})
+        run.start()
+        frame.locator("button:has-text('Start')").click()
+        run.join(60)
+        frame.locator(".nd-status:has-text('no run now, step 1,000')").wait_for()
+        spikes = len(lpu.recording.spikes.time)
+        frame.locator(f"[data-figure=raster]:has-text('{spikes} events of 48')").wait_for()
+        assert spikes > 0
+        page.close()
+        host.shutdown()
+        host.server_close()
+        view.close()

@@ -100,7 +100,8 @@ def test_a_circuit(tmp_path: Path) -> None:
     assert main(["run", *map(str, words), "-o", str(alone)]) == 0
     with command(*words, "-o", out, "--paused") as run:
         state = run.until(lambda state: True)
-        assert state == {"step": 0, "steps": 500, "paused": True, "ended": False, "inputs": []}
+        flags = {"paused": True, "ended": False, "idle": False}
+        assert state == {"step": 0, "steps": 500, **flags, "inputs": []}
         assert run.ask(ask="about")["title"] == "out.h5" and not out.exists()
         run.ask(ask="act", action="start")
         assert run.until(lambda state: state["ended"])["step"] == 500

@@ -320,7 +320,8 @@ class View {
     if (control) {
       this.button.textContent = control.paused ? "Start" : "Pause";
       this.paused = control.paused;
-      const state = control.ended ? "ended" : control.paused ? "paused" : "running";
+      const now = control.paused ? "paused" : control.idle ? "no run now" : "running";
+      const state = control.ended ? "ended" : now;
       const whole = control.steps === null ? "" : ` of ${control.steps.toLocaleString("en")}`;
       this.status.textContent = `${state}, step ${control.step.toLocaleString("en")}${whole}`;
       this.switches(control.inputs, control.ended);
