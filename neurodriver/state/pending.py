@@ -243,7 +243,7 @@ class PendingSpikes:
         back = np.broadcast_to(edges.back, edges.element.shape)
         weight = np.broadcast_to(edges.data["weight"], edges.element.shape)
         multiple = np.rint(weight / unit[edges.target]).astype(np.int64)
-        column = np.full(int(edges.target.max()) + 1, -1)
+        column = np.full(self.width, -1)
         column[self.places] = np.arange(len(self.places))
         segment = self.program.layout.rings[self.access.variable].segments.get("inputs")
         for row in range(max(self.step - int(back.max()), 0), self.newest + 1):
