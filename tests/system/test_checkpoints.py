@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -236,13 +237,20 @@ def command(*given: object) -> subprocess.Popen[str]:
     return subprocess.Popen(words, **pipes)
 
 
+def wait_for_a_save(process: subprocess.Popen[str], path: Path) -> None:
+    """Return when a program has written its checkpoint anew, or has ended."""
+    before = path.stat().st_mtime_ns if path.exists() else 0
+    while process.poll() is None and (not path.exists() or path.stat().st_mtime_ns == before):
+        time.sleep(0.005)
+
+
 def test_a_killed_command_is_resumed_without_a_seam(tmp_path: Path) -> None:
     """The recording of a run that is killed several times is that of a run without interruption."""
     network().save(tmp_path / "c.h5")
     with h5py.File(tmp_path / "i.h5", "w") as file:
         file["I/uids"] = np.array([f"LeakyIAF/{i}".encode() for i in range(COUNT)])
         file["I/data"] = np.full((1, COUNT), 400.0)
-    steps = 125_000 * KILLS
+    steps = 500_000 * KILLS
     line = [tmp_path / "c.h5", "--dt", DT, "--duration", steps * DT, "-i", tmp_path / "i.h5"]
     line += ["--input-mode", "repeat", "--sample-interval", 500, "--threads", 1]
     with command(*line, "-o", tmp_path / "whole.h5") as process:
@@ -253,7 +261,9 @@ def test_a_killed_command_is_resumed_without_a_seam(tmp_path: Path) -> None:
     while not ended:
         with command(*line) as process:
             try:
-                limit = rng.uniform(0.5, 2.0) if kills < KILLS else None
+                if kills < KILLS:
+                    wait_for_a_save(process, tmp_path / "parts.checkpoint.h5")
+                limit = rng.uniform(0.0, 0.2) if kills < KILLS else None
                 said, _ = process.communicate(timeout=limit)
                 ended = True
             except subprocess.TimeoutExpired:

@@ -154,6 +154,8 @@ def test_windows_begin_where_a_run_begins(monkeypatch: pytest.MonkeyPatch) -> No
 
     monkeypatch.setattr(CPUBackend, "run", counted)
     monkeypatch.setattr("neurodriver.parallel.parts.SLICE_SECONDS", 1e6)
+    for name in ("SPIN", "PATIENCE"):  # a call that waits long for another part returns
+        monkeypatch.setattr(f"neurodriver.parallel.native_exchange.{name}", 60_000_000_000)
     circuit = weighted_network(60, 5)
     inputs = [nd.StepInput("I", circuit.groups[0].uids, 12.0)]
     found = []
