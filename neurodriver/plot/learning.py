@@ -5,21 +5,21 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import NeurodriverError, near, quoted
-from .style import COLOURS, STYLE, matplotlib, new_figure, save_figure
+from .style import COLOURS, STYLE, finish, given_axes, matplotlib, new_figure
 
 
 def plot_learning(
     logs: Any,
-    figure_path: str | os.PathLike[str],
+    figure_path: str | os.PathLike[str] | None = None,
     columns: Sequence[str] = ("unit_error", "error", "correlation"),
-) -> Path:
+    ax: Any = None,
+) -> Any:
     """Draw columns of epochs: each training as a thin line, their mean as a thick one.
 
     The mean is that of the trainings that have come so far.
@@ -28,20 +28,23 @@ def plot_learning(
     ----------
     logs : Log or sequence of Log
         Of one training, or of several.
-    figure_path : path
+    figure_path : path, optional
         The picture; its ending chooses the format (png, svg, pdf).
     columns : sequence of str
+    ax : matplotlib axes, optional
+        Where to draw: axes for each of ``columns``. By default in a new figure.
 
     Returns
     -------
-    Path
-        ``figure_path``.
+    matplotlib axes, Path or matplotlib Figure
+        ``ax`` if it is given, else ``figure_path`` if it is given, else the figure, which a
+        notebook shows.
 
     Raises
     ------
     NeurodriverError
-        For columns that a log does not have, without matplotlib, and when the file cannot be
-        written.
+        For columns that a log does not have, for another number of axes, without matplotlib,
+        and when the file cannot be written.
     """
     several = logs if isinstance(logs, Sequence) else [logs]
     tables: list[Mapping[str, Any]] = [log["epoch"] for log in several]
@@ -51,8 +54,10 @@ def plot_learning(
                 say = f"{quoted(name)}{near(name, table)}; there are {', '.join(table) or 'none'}"
                 raise NeurodriverError(f"plot_learning: a log has no column {say}")
     with matplotlib().rc_context(STYLE):
-        figure = new_figure(3.2 * len(columns), 2.6)
-        axes = figure.subplots(1, len(columns), squeeze=False)[0]
+        if ax is None:
+            axes = new_figure(3.2 * len(columns), 2.6).subplots(1, len(columns), squeeze=False)[0]
+        else:
+            axes = given_axes(ax, columns, "plot_learning")
         for axis, name, colour in zip(axes, columns, COLOURS, strict=False):
             curves = [np.asarray(table[name], float) for table in tables]
             for curve in curves:
@@ -60,12 +65,15 @@ def plot_learning(
             axis.plot(_mean(curves), color=colour, lw=2)
             axis.set(xlabel="epoch", title=name.replace("_", " "))
             axis.grid(True)
-        return save_figure(figure, figure_path)
+        return finish(axes[0].figure, ax, figure_path)
 
 
 def plot_receptive_fields(
-    weights: ArrayLike, shape: tuple[int, ...], figure_path: str | os.PathLike[str]
-) -> Path:
+    weights: ArrayLike,
+    shape: tuple[int, ...],
+    figure_path: str | os.PathLike[str] | None = None,
+    ax: Any = None,
+) -> Any:
     """Draw the weights into each unit as an image of the sending layer.
 
     Parameters
@@ -74,13 +82,16 @@ def plot_receptive_fields(
         As `Trainer.path` returns them; NaN where there is no synapse.
     shape : (rows, columns) of int
         Of an image; of the sending layer.
-    figure_path : path
+    figure_path : path, optional
         The picture; its ending chooses the format (png, svg, pdf).
+    ax : matplotlib axes, optional
+        Where to draw; by default in a new figure.
 
     Returns
     -------
-    Path
-        ``figure_path``.
+    matplotlib axes, Path or matplotlib Figure
+        ``ax`` if it is given, else ``figure_path`` if it is given, else the figure, which a
+        notebook shows.
 
     Raises
     ------
@@ -101,12 +112,14 @@ def plot_receptive_fields(
         y, x = number // wide * (rows + 1), number % wide * (columns + 1)
         sheet[y : y + rows, x : x + columns] = field.reshape(rows, columns)
     with matplotlib().rc_context(STYLE):
-        figure = new_figure(5.2, 4.6)
-        axis = figure.subplots()
+        if ax is None:
+            axis = new_figure(5.2, 4.6).subplots()
+        else:
+            (axis,) = given_axes(ax, ["weights"], "plot_receptive_fields")
         image = axis.imshow(sheet[:-1, :-1], cmap="viridis", interpolation="nearest")
         axis.set_axis_off()
-        figure.colorbar(image, label="weight")
-        return save_figure(figure, figure_path)
+        axis.figure.colorbar(image, ax=axis, label="weight")
+        return finish(axis.figure, ax, figure_path)
 
 
 def _mean(curves: Sequence[Any]) -> Any:

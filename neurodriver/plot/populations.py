@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..results.firing import Activity
-from .style import COLOURS, STYLE, matplotlib, new_figure, save_figure
+from .style import COLOURS, STYLE, finish, given_axes, matplotlib, new_figure
 from .thinning import spread
 
 SHOWN = 1_000
@@ -24,6 +24,9 @@ LAST = 0.5
 BIN = 5e-3
 """Seconds over which the course of a rate is averaged."""
 
+PANELS = ("raster", "rate over time", "rate", "CV", "synchrony")
+"""What the panels show, in the order in which they take axes."""
+
 COURSES = 3
 """Populations whose rates are drawn apart."""
 
@@ -34,6 +37,7 @@ def plot_populations(
     populations: Mapping[str, ArrayLike],
     figure_path: str | os.PathLike[str] | None = None,
     title: str = "",
+    ax: Any = None,
 ) -> Any:
     """Draw the end of a raster and of rates, beside how each population fires.
 
@@ -48,38 +52,58 @@ def plot_populations(
     figure_path : path, optional
         The picture; its ending chooses the format (png, svg, pdf).
     title : str
-        Text above the figure.
+        Text above a new figure.
+    ax : matplotlib axes, or a sequence of them, optional
+        Where to draw; by default in a new figure. One for the raster, or up to five for the
+        raster, the rates over time, and the bars of rate, CV and synchrony.
 
     Returns
     -------
-    Path or matplotlib Figure
-        ``figure_path``; without one the figure, which a notebook shows.
+    matplotlib axes, Path or matplotlib Figure
+        ``ax`` if it is given, else ``figure_path`` if it is given, else the figure, which a
+        notebook shows.
 
     Raises
     ------
     NeurodriverError
-        Without matplotlib, and when the file cannot be written.
+        For more than five axes, without matplotlib, and when the file cannot be written.
     """
     with matplotlib().rc_context(STYLE):
-        figure = new_figure(9.0, 4.8, title)
-        grid = figure.add_gridspec(2, 4, width_ratios=[4, 1, 1, 1], height_ratios=[3, 1])
-        raster = figure.add_subplot(grid[0, 0])
-        course = figure.add_subplot(grid[1, 0], sharex=raster)
+        if ax is None:
+            axes = _layout(title)
+        else:
+            axes = given_axes(ax, PANELS, "plot_populations", fewer=True)
         time, index = np.asarray(spikes["time"]), np.asarray(spikes["index"])
-        _raster(raster, time, index, populations)
-        _course(course, time, index, populations)
-        thick = min(0.8, 0.2 + 0.1 * len(found))
+        _raster(axes[0], time, index, populations)
+        if len(axes) == 1:
+            axes[0].set_xlabel("time (ms)")
+        else:
+            axes[0].tick_params(axis="x", labelbottom=False)
+            _course(axes[1], time, index, populations)
         labels = {"rate": "rate (Hz)", "cv": "CV", "synchrony": "synchrony"}
-        for number, (name, label) in enumerate(labels.items()):
-            axis = figure.add_subplot(grid[:, number + 1])
-            values = [getattr(one, name) for one in found]
-            axis.barh(range(len(found)), values, thick, color=_colours(len(found)))
-            axis.set(ylim=(len(found) - 0.5, -0.5), yticks=[], title=label)
-            axis.set_xlim(left=0.0)
-            if not number:
-                axis.set_yticks(range(len(found)), populations)
-                axis.tick_params(axis="y", length=0)
-        return figure if figure_path is None else save_figure(figure, figure_path)
+        for axis, (name, label) in zip(axes[2:], labels.items(), strict=False):
+            _bars(axis, [getattr(one, name) for one in found], label)
+        if len(axes) > 2:
+            axes[2].set_yticks(range(len(found)), populations)
+            axes[2].tick_params(axis="y", length=0)
+        return finish(axes[0].figure, ax, figure_path)
+
+
+def _layout(title: str) -> list[Any]:
+    """Return the axes of a new figure: the rates below the raster, the bars beside them."""
+    figure = new_figure(9.0, 4.8, title)
+    grid = figure.add_gridspec(2, 4, width_ratios=[4, 1, 1, 1], height_ratios=[3, 1])
+    raster = figure.add_subplot(grid[0, 0])
+    course = figure.add_subplot(grid[1, 0], sharex=raster)
+    return [raster, course, *(figure.add_subplot(grid[:, column]) for column in (1, 2, 3))]
+
+
+def _bars(axis: Any, values: Sequence[float], label: str) -> None:
+    """Draw a bar for each population, the first one on top."""
+    thick = min(0.8, 0.2 + 0.1 * len(values))
+    axis.barh(range(len(values)), values, thick, color=_colours(len(values)))
+    axis.set(ylim=(len(values) - 0.5, -0.5), yticks=[], title=label)
+    axis.set_xlim(left=0.0)
 
 
 def _colours(count: int) -> list[str]:
@@ -107,7 +131,6 @@ def _raster(axis: Any, time: Any, index: Any, populations: Mapping[str, ArrayLik
     of = f"{rows:,} of {total:,} neurons" if rows < total else f"{total:,} neurons"
     ticks = spread(np.array(middles), 0.055) * rows
     axis.set(ylim=(rows, 0), yticks=ticks, title=f"spikes of {of}")
-    axis.tick_params(axis="x", labelbottom=False)
     axis.set_yticklabels(populations)
     axis.tick_params(axis="y", length=0)
 

@@ -17,7 +17,7 @@ from ..results import Events, Recording, Variable, open_recording
 from ..results.batch import single
 from .movie import Movie
 from .panels import MOST_TRACES, Panel
-from .style import STYLE, matplotlib, new_figure, save_figure
+from .style import STYLE, finish, given_axes, matplotlib, new_figure
 
 PANEL = 2.1
 """Height of a panel, inches."""
@@ -25,7 +25,7 @@ PANEL = 2.1
 
 def plot_recording(
     recording: str | os.PathLike[str] | Recording,
-    figure_path: str | os.PathLike[str],
+    figure_path: str | os.PathLike[str] | None = None,
     variables: Sequence[str] | None = None,
     uids: Sequence[str] | None = None,
     title: str | None = None,
@@ -33,68 +33,57 @@ def plot_recording(
     *,
     start: float | None = None,
     stop: float | None = None,
-) -> Path:
-    """Draw a recording into a file: one panel per variable over a common time axis.
+    ax: Any = None,
+) -> Any:
+    """Draw a recording: one panel per variable over a common time axis.
 
     Up to twelve columns are drawn as traces, more as a heat map, events as a raster.
 
     Parameters
     ----------
     recording : path or Recording
-    figure_path : path
+    figure_path : path, optional
         The picture; its ending chooses the format (png, svg, pdf).
     variables : sequence of str, optional
         What to draw, from top to bottom; by default all.
     uids : sequence of str, optional
         Which components; a panel shows those that it has. By default all.
     title : str, optional
-        Text above the figure.
+        Text above a new figure.
     between : (start, stop), optional
         Old form of ``start`` and ``stop``.
     start, stop : float, optional
         Time window, s; by default everything.
+    ax : matplotlib axes, or a sequence of them, optional
+        Where to draw: axes for each variable. By default in a new figure.
 
     Returns
     -------
-    Path
-        ``figure_path``.
+    matplotlib axes, Path or matplotlib Figure
+        ``ax`` if it is given, else ``figure_path`` if it is given, else the figure, which a
+        notebook shows.
 
     Raises
     ------
     NeurodriverError
-        Without matplotlib, for a variable or uid that was not recorded, and when the file
-        cannot be written.
+        Without matplotlib, for a variable or uid that was not recorded, for another number of
+        axes, and when the file cannot be written.
+
+    Examples
+    --------
+    >>> figure, (left, right) = plt.subplots(1, 2)  # doctest: +SKIP
+    >>> nd.plot_recording("run.h5", variables=["V"], ax=left)  # doctest: +SKIP
     """
     ends = _ends(between, start, stop)
-    draw_recording(recording, figure_path, variables, uids, title, *ends)
-    return Path(figure_path)
-
-
-def draw_recording(
-    recording: str | os.PathLike[str] | Recording,
-    figure_path: str | os.PathLike[str] | None = None,
-    variables: Sequence[str] | None = None,
-    uids: Sequence[str] | None = None,
-    title: str | None = None,
-    start: float | None = None,
-    stop: float | None = None,
-) -> Any:
-    """Draw a recording; return the figure of matplotlib, which a notebook shows.
-
-    Parameters
-    ----------
-    recording, variables, uids, title, start, stop
-        As those of `plot_recording`.
-    figure_path : path, optional
-        Where to write the figure, too.
-    """
     with _opened(recording) as opened, matplotlib().rc_context(STYLE):
-        window = _window(opened, start, stop)
-        parts = _parts(opened, variables, uids, None if start is None and stop is None else window)
-        figure = _draw(parts, window, title)
-        if figure_path is not None:
-            save_figure(figure, figure_path)
-    return figure
+        window = _window(opened, *ends)
+        parts = _parts(opened, variables, uids, None if ends == (None, None) else window)
+        if ax is None:
+            axes, first = _layout(parts, title), -1
+        else:
+            axes, first = given_axes(ax, [part.name for part in parts], "plot_recording"), 0
+        _draw(parts, axes, window, first)
+        return finish(axes[0].figure, ax, figure_path)
 
 
 def plot_movie(
@@ -210,16 +199,22 @@ def _height(part: Variable | Events) -> float:
     return min(PANEL, 0.7 + 0.2 * len(part.uids)) if isinstance(part, Events) else PANEL
 
 
-def _draw(parts: list[Variable | Events], window: tuple[float, float], title: str | None) -> Any:
-    """Lay out the panels and fill them."""
-    unit, scale = ("s", 1.0) if window[1] - window[0] >= 2 else ("ms", 1e3)
+def _layout(parts: list[Variable | Events], title: str | None) -> list[Any]:
+    """Return the axes of a new figure, which share the time."""
     heights = [_height(part) for part in parts]
     figure = new_figure(9.0, 0.8 + sum(heights), title)
     rows = figure.subplots(len(parts), 1, sharex=True, squeeze=False, height_ratios=heights)
-    axes = rows[:, 0]
+    return list(rows[:, 0])
+
+
+def _draw(
+    parts: list[Variable | Events], axes: list[Any], window: tuple[float, float], first: int
+) -> None:
+    """Fill the panels; those from ``first`` on say that their axis is the time."""
+    unit, scale = ("s", 1.0) if window[1] - window[0] >= 2 else ("ms", 1e3)
     colours: dict[str, str] = {}
     for axis, part in zip(axes, parts, strict=True):
         Panel(axis, part, scale, colours).draw()
-    axes[-1].set_xlabel(f"time ({unit})")
-    axes[-1].set_xlim(window[0] * scale, window[1] * scale)
-    return figure
+        axis.set_xlim(window[0] * scale, window[1] * scale)
+    for axis in axes[first:]:
+        axis.set_xlabel(f"time ({unit})")

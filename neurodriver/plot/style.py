@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from os import PathLike
 from pathlib import Path
@@ -91,6 +91,49 @@ def save_figure(figure: Any, path: str | PathLike[str], dpi: float = 150.0) -> P
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         figure.savefig(path, dpi=dpi)
     return Path(path)
+
+
+def given_axes(ax: Any, wanted: Sequence[str], plot: str, fewer: bool = False) -> list[Any]:
+    """Return the axes that a user gave, one for each panel.
+
+    Parameters
+    ----------
+    ax : matplotlib axes, or a sequence of them
+    wanted : sequence of str
+        What the panels show.
+    plot : str
+        Name of the plot, for the error.
+    fewer : bool
+        Whether the last panels may be left out.
+
+    Raises
+    ------
+    NeurodriverError
+        For another number of axes, and for what is not axes.
+    """
+    matplotlib()
+    from matplotlib.axes import Axes
+
+    # Axes are no sequence; what `subplots` returns is an array of them, of any shape.
+    several = list(getattr(ax, "flat", ax)) if isinstance(ax, Iterable) else [ax]
+    for one in several:
+        if not isinstance(one, Axes):
+            got = f"{type(one).__name__} {one!r}" if isinstance(one, str) else type(one).__name__
+            raise NeurodriverError(f"{plot}: ax needs axes of matplotlib, got {got}")
+    if len(several) != len(wanted) and not (fewer and 0 < len(several) < len(wanted)):
+        most = "at most " if fewer else ""
+        panels = f"{most}{len(wanted)} axes are needed ({', '.join(wanted)}), got {len(several)}"
+        raise NeurodriverError(f"{plot}: {panels}")
+    return several
+
+
+def finish(figure: Any, ax: Any, path: str | PathLike[str] | None) -> Any:
+    """Write a figure if there is a path; return the axes that were given, the path, or the figure.
+
+    A notebook shows the figure.
+    """
+    written = None if path is None else save_figure(figure, path)
+    return ax if ax is not None else written or figure
 
 
 def short(uid: str) -> str:

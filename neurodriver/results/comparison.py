@@ -71,16 +71,22 @@ class Comparison:
     def plot(
         self, path: str | os.PathLike[str] | None = None, ax: Any = None, most: int = LINES
     ) -> Any:
-        """Draw the rates of the groups that differ most; return the axes.
+        """Draw the rates of the groups that differ most.
 
         Parameters
         ----------
         path : path, optional
             Where to write the figure, too.
         ax : matplotlib axes, optional
-            By default those of a new figure.
+            Where to draw; by default in a new figure.
         most : int
             Groups that are drawn.
+
+        Returns
+        -------
+        matplotlib axes, Path or matplotlib Figure
+            ``ax`` if it is given, else ``path`` if it is given, else the figure, which a
+            notebook shows.
         """
         # `plot` is above this folder.
         draw = import_module("neurodriver.plot.comparison").draw_comparison

@@ -61,15 +61,21 @@ class RecordingExports:
         return written
 
     def plot(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Any:
-        """Draw the recording; return the figure, which a notebook shows.
+        """Draw the recording.
 
         Parameters
         ----------
         path : path, optional
-            Where to write the figure, too.
+            The picture; its ending chooses the format (png, svg, pdf).
         **options
-            ``variables``, ``uids``, ``title``, ``start``, ``stop``: see
+            ``variables``, ``uids``, ``title``, ``start``, ``stop``, ``ax``: see
             `neurodriver.plot_recording`.
+
+        Returns
+        -------
+        matplotlib axes, Path or matplotlib Figure
+            ``ax`` if it is given, else ``path`` if it is given, else the figure, which a
+            notebook shows.
         """
         # Figures are loaded when the first one is drawn; `plot` is above this folder.
-        return import_module("neurodriver.plot.recording").draw_recording(self, path, **options)
+        return import_module("neurodriver.plot.recording").plot_recording(self, path, **options)

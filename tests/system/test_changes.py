@@ -235,7 +235,9 @@ def test_compare(tmp_path: Path) -> None:
     inside = [((times >= 0.1) & (times < 0.3)).sum() for times in each]
     assert_allclose(late.rates[0], [inside[0] / 0.2, (inside[1] + inside[2]) / 2 / 0.2])
     assert np.isnan(late.deviations).all() and late.by == "group"
-    ax = found.plot(tmp_path / "rates.png")
+    figure = found.plot()
+    ax = figure.axes[0]
+    assert found.plot(tmp_path / "rates.png") == tmp_path / "rates.png"
     assert (tmp_path / "rates.png").stat().st_size > 5000 and ax.get_xlabel() == "rate (Hz)"
     assert ax.get_yticklabels()[0].get_text() == "t2 (1)"
     assert late.plot(ax=ax) is ax
