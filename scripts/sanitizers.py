@@ -30,7 +30,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -49,6 +49,12 @@ SELECTED = (
 
 EXECUTORS = "resident", "stepwise"
 """On a GPU each case runs with both."""
+
+JOINED = (
+    "ND_FN void nd_block_barrier()",
+    "static __device__ __noinline__ void nd_block_barrier()",
+)
+"""How the barrier of a block is compiled, and how it is compiled for compute-sanitizer."""
 
 COMPILER = "g++-watched"
 """Name of the program that compiles for a sanitizer."""
@@ -243,6 +249,8 @@ def within(name: str, program: list[str]) -> None:
     """Run a program of Python in this process, which is watched."""
     if SANITIZERS[name].gpu:
         _end_device_arrays()
+        _fill_gaps()
+        _join_barriers()
     else:
         _end_arrays()
         _check_compiler()
@@ -287,20 +295,56 @@ def _check_compiler() -> None:
 
 
 def _end_device_arrays() -> None:
-    """Let each array on a GPU be an allocation of its own that ends at its last value."""
+    """Let each array on a GPU be an allocation of its own that ends with its last value.
+
+    Kernels load vectors of 16 bytes, of which they ignore what lies behind the last value.
+    """
     from neurodriver.backends.cuda import device
 
     def allocate(self: Any, on: device.Device, wanted: dict[Any, int]) -> None:
-        self.pieces = {what: on.allocate(max(n, 1)) for what, n in wanted.items()}
+        sizes = {what: max(n, 1) + -max(n, 1) % 16 for what, n in wanted.items()}
+        self.pieces = {what: on.allocate(n) for what, n in sizes.items()}
         self.address = {what: int(piece) for what, piece in self.pieces.items()}
-        for what, n in wanted.items():
-            on.clear(self.address[what], max(n, 1))
+        for what, n in sizes.items():
+            on.clear(self.address[what], n)
 
     def free(self: Any) -> None:
         for piece in self.pieces.values():
             piece.free()
 
     vars(device)["Pool"].__init__, vars(device)["Pool"].free = allocate, free
+
+
+def _fill_gaps() -> None:
+    """Clear the bytes between the pieces of what a GPU has recorded: they are copied with it."""
+    from neurodriver.backends.cuda import transfers
+
+    plain = transfers.ChunkRecords.room
+
+    def room(self: Any, sizes: Sequence[int]) -> list[int]:
+        places = plain(self, sizes)
+        for begin, size in zip(places, sizes, strict=True):
+            self._device.clear(begin + size, -size % transfers.ALIGNMENT)
+        return places
+
+    vars(transfers)["ChunkRecords"].room = room
+
+
+def _join_barriers() -> None:
+    """Compile the barrier of a block as a function that is called.
+
+    Warps come to it from different places, which a GPU allows: it counts warps. But synccheck
+    wants all threads of a block at one instruction.
+    """
+    from neurodriver.backends.cuda import compiler
+
+    found = compiler.find_compiler()
+
+    def compile_text(text: str, arch: str, flags: Sequence[str]) -> tuple[bytes, str]:
+        return found.compile(text.replace(*JOINED), arch, flags)
+
+    watched = compiler.CudaCompiler(found.name, f"{found.version}, watched", compile_text)
+    vars(compiler)["find_compiler"] = lambda: watched
 
 
 def programs(given: argparse.Namespace, name: str, folder: str) -> list[list[str]]:

@@ -32,6 +32,9 @@ _ENTRY = re.compile(r"__global__[^;{}]*\bvoid\b[^;{}]*\bupdate\s*\(")
 _THIRD = re.compile(r"\bupdate\s*\([^,()]*,[^,()]*,\s*(?:const\s+)?int\s+(\w+)\s*,")
 _STRIDE = re.compile(r"\b(\w+)\s*=[^=;,][^;,]*\bgridDim\b")
 _LOOP = re.compile(r"\bfor\s*\(")
+_OF_THE_PROCESS = re.compile(
+    r"\b(?:throw|try|catch|new|delete|malloc|calloc|realloc|free|exit|_Exit|quick_exit|abort|longjmp)\b"
+)
 _DEVICE_ONLY = ("curand", "thrust", "cub/", "cooperative_groups", "device_atomic")
 
 
@@ -121,7 +124,7 @@ def read(spec: KernelSpec, text: str, signature: Signature) -> tuple[str, str, s
     Raises
     ------
     ModelError
-        When the text has unknown placeholders or no function ``update``.
+        When the text has unknown placeholders, no function ``update``, or ends the program.
     """
     where = f"{spec.model.__name__}.get_update_template"
     bare = _COMMENT.sub(" ", text) if isinstance(text, str) else ""
@@ -129,7 +132,19 @@ def read(spec: KernelSpec, text: str, signature: Signature) -> tuple[str, str, s
         raise ModelError(
             f"{where}: expected text with `__global__ void update(int num_comps, ...)`"
         )
+    refused = _OF_THE_PROCESS.search(re.sub(r'"[^"\n]*"', _blank, _COMMENT.sub(_blank, text)))
+    if refused:
+        line = text.count("\n", 0, refused.start()) + 1
+        raise ModelError(
+            f"{where}, line {line}: '{refused.group()}' is not possible in a kernel, which neither "
+            f"ends the program nor owns memory; arrays of a fixed size and internals hold numbers"
+        )
     return where, bare, filled_in(text, types(spec, signature), where)
+
+
+def _blank(match: re.Match[str]) -> str:
+    """Return spaces instead of a text, in as many lines."""
+    return re.sub(r"[^\n]", " ", match.group())
 
 
 def described(spec: KernelSpec, signature: Signature) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import model_cases
 import numpy as np
-from isolated import CLEAR, CRASH, LEGAL, WARNED, Case, Unnoticed
+from isolated import CLEAR, LEGAL, WARNED, Case, Unnoticed
 
 import neurodriver as nd
 
@@ -35,9 +35,9 @@ def cases() -> Iterator[Case]:
         for one in new:
             text = TEMPLATE.replace(old, one)
             assert text != TEMPLATE, old
-            ends = (CRASH,) if one in FATAL else ANY
-            noticed = one not in WITHOUT_EFFECT
-            yield Case(f"CUDA text: {old!r} is {one!r}", _run(text, noticed), ends)
+            noticed, fatal = one not in WITHOUT_EFFECT, FATAL.get(one)
+            end = ((CLEAR,), (fatal,)) if fatal else (ANY,)
+            yield Case(f"CUDA text: {old!r} is {one!r}", _run(text, noticed), *end)
     yield Case("in Python", _run(PYTHON), (LEGAL,))
     for old, new in PYTHON_EDITS.items():
         for one in new:
@@ -48,8 +48,16 @@ def cases() -> Iterator[Case]:
             yield Case(f"in Python: {old!r} is {one!r}", _run(text, noticed), ANY, words)
 
 
-FATAL = ("u = 1 / 0;", "throw 1;", "delete g_u;")
-"""Text in C++ that ends the process, which no simulator in the same process can prevent."""
+FATAL = {
+    "u = 1 / 0;": "its text",
+    "u = 7 / (int)(g_threshold[i] / 1000);": "its text divides an integer by zero in step",
+    "u = g_u[1 << 30];": "its text uses memory that is not its own in step",
+    "throw 1;": "line 12: 'throw' is not possible",
+    "delete g_u;": "line 12: 'delete' is not possible",
+    "u = new double;": "line 12: 'new' is not possible",
+    "exit(3);": "line 12: 'exit' is not possible",
+}
+"""Text that would end the process -> what is said of it."""
 
 WITHOUT_EFFECT = ("float num_comps, ", "self.num_comps")
 """Edits that change no value: 3 as a floating-point number, and a type that is the default."""
@@ -101,6 +109,7 @@ CUDA_EDITS = {
                  "return;", "__syncthreads();", "u = NAN;", "u = 1e400;", "#error no", "#include <no/such.h>",
                  "system(\"true\");", "static int n; u = n++;", "auto f = [] { return -61.0; }; u = f();",
                  "u = \"x\";", "u = new double;", "delete g_u;", "goto end;", "asm(\"nop\");",
+                 "u = 7 / (int)(g_threshold[i] / 1000);", "u = g_u[1 << 30];", "exit(3);",
                  "#define u v", "u = sizeof(no);", "template <int n> u = n;", "}", "{", "*/", "/*"),
     "__global__": ("", "__device__", "extern", "__global__ __global__"),
     "void update": ("int update", "void updates", "void", "update"),

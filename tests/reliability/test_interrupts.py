@@ -6,11 +6,30 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+import neurodriver as nd
+
 HERE = Path(__file__).parent
+
+FAULT = "Astray: its text uses memory that is not its own in step 5,"
+
+
+class Astray(nd.NDComponent):
+    """Reads far behind an array if it has an input."""
+
+    accesses = ("I",)
+    updates = ("V",)
+    states = {"V": nd.State("mV", 0.0)}
+    update = """
+        real a[4] = {1.0, 2.0, 3.0, 4.0};
+        int far = (int)(2e9 * (I > 1));
+        V = a[far];
+    """
+
 
 AT_IMPORT = """
 import importlib.abc, signal, sys
@@ -35,6 +54,36 @@ def test_while_the_command_is_imported(name: str, tmp_path: Path) -> None:
     )  # fmt: skip
     assert (done.stdout, done.stderr.strip()) == ("", "error: interrupted")
     assert done.returncode == 130
+
+
+def run_on_threads(circuit: nd.Circuit, drive: nd.Input) -> None:
+    with nd.LPU(circuit, 1e-3, drive, threads=2) as lpu:
+        with pytest.raises(nd.NeurodriverError, match=FAULT):
+            lpu.run(40)
+        with pytest.raises(nd.NeurodriverError, match="make a new LPU"):
+            lpu.run(1)
+
+
+def run_as_batch(circuit: nd.Circuit, drive: nd.Input) -> None:
+    with nd.LPU(circuit, 1e-3, drive, batch=nd.Batch(3), threads=2) as lpu:
+        with pytest.raises(nd.NeurodriverError, match=FAULT):
+            lpu.run(40)
+
+
+def run_by_a_manager(circuit: nd.Circuit, drive: nd.Input) -> None:
+    man = nd.Manager(threads=2)
+    man.add(nd.LPU, "a", circuit, 1e-3, drive)
+    man.spawn()
+    man.start(40)
+    with pytest.raises(nd.NeurodriverError, match=FAULT):
+        man.wait()
+
+
+@pytest.mark.parametrize("run", [run_on_threads, run_as_batch, run_by_a_manager])
+def test_kernels_that_cannot_go_on(run: Callable[..., None]) -> None:
+    """A fault in one thread ends the step with an error, and the process goes on."""
+    circuit = nd.Circuit.from_arrays([(Astray, 300, {}, [f"n{i}" for i in range(300)])])
+    run(circuit, nd.StepInput("I", ["n299"], [20.0], start=5e-3))
 
 
 def test_steps_that_do_not_end() -> None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ... import settings
 from ...codegen.generate import Generated, generate
 from ...codegen.source import CPU, Dialect, source
-from ...errors import NeurodriverError, StepInterrupted
+from ...errors import ModelError, NeurodriverError, StepInterrupted
 from ...native.addresses import host_array
 from ...native.compiler import build, find_compiler
 from ...native.headers import header
@@ -248,16 +248,16 @@ class CPUBackend:
             return 1
         done: int = self._run(handle, first, steps)
         if done < 0:
-            raise StepInterrupted(self.place_of_interrupt())
+            raise self.end_of_call() or StepInterrupted
         return done
 
     def interrupt(self, seconds: float) -> bool:
         """Let a call in another thread raise `StepInterrupted`; return whether there was one."""
         return self.pool is not None and self.pool.interrupt(seconds)
 
-    def place_of_interrupt(self) -> str:
-        """Return the step and the kernel in which a call was interrupted; empty if none was."""
-        return self.pool.place_of_interrupt(self.generated.tasks) if self.pool else ""
+    def end_of_call(self) -> StepInterrupted | ModelError | None:
+        """Return why a call did not go on, with the step and the kernel; None if all did."""
+        return self.pool.end_of_call(self.generated.tasks) if self.pool else None
 
     def run_phases(self, step: int, end: int) -> None:
         """Advance the next phases of a step up to one; ``run`` advances those that are left."""
@@ -275,7 +275,7 @@ class CPUBackend:
     def _run_phases(self, handle: ct.c_void_p, step: int, low: int, high: int) -> None:
         last = high == self.program.phases
         if self.runtime.nd_run_phases(handle, *map(_i64, (step, low, high, last))) < 0:
-            raise StepInterrupted(self.place_of_interrupt())
+            raise self.end_of_call() or StepInterrupted
 
     longest = 1 << 30
     """Steps of a call at most."""

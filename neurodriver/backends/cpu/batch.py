@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ... import settings
 from ...codegen.generate import Generated
-from ...errors import CircuitError, NeurodriverError, StepInterrupted
+from ...errors import CircuitError, ModelError, NeurodriverError, StepInterrupted
 from ...plan.arrays import Key
 from ...plan.copies import shared_bytes
 from ...plan.program import Program
@@ -146,8 +146,9 @@ class CPUBatch:
             self._collect()
             left = self._go_on(self._handle.pointer)
         if left < 0:
-            places = [one.place_of_interrupt() for one in self.copies]
-            raise StepInterrupted(next(filter(None, places), ""))
+            ends = [end for one in self.copies if (end := one.end_of_call())]
+            faults = [end for end in ends if isinstance(end, ModelError)]
+            raise [*faults, *ends, StepInterrupted][0]
         self._collect()
         return steps
 

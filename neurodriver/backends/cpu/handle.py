@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import atexit
 import ctypes as ct
+import signal
 import threading
 import weakref
 from collections.abc import Sequence
 from typing import Any
 
 from ...codegen.generate import Task
-from ...errors import NeurodriverError
+from ...errors import ModelError, NeurodriverError, StepInterrupted
 
 EXIT_SECONDS = 1.0
 """Time in which a call must return when the program ends, s."""
+
+FAULTS = {
+    "SIGFPE": "divides an integer by zero",
+    "SIGSEGV": "uses memory that is not its own",
+    "SIGBUS": "uses memory that is not its own",
+    "SIGILL": "does what C++ does not define, such as to divide an integer by zero",
+}
+"""Signal that ends a kernel -> what its text does."""
 
 _ptr, _i64 = ct.c_void_p, ct.c_longlong
 
@@ -68,15 +77,19 @@ class Handle:
             function = getattr(self._library, f"nd_interrupt{self._kind}")
             return bool(function(_ptr(self._address), ct.c_double(seconds)))
 
-    def place_of_interrupt(self, tasks: Sequence[Task]) -> str:
-        """Return the step and the kernel in which a call was interrupted; empty if none was."""
+    def end_of_call(self, tasks: Sequence[Task]) -> StepInterrupted | ModelError | None:
+        """Return why a call did not go on, with the step and the kernel; None if all did."""
         kernels = [task.kernel.name for task in tasks if not task.stepwise]
-        kernel, step = _i64(-1), _i64(-1)
-        found = ct.byref(kernel), ct.byref(step)
+        kernel, step, fault = _i64(-1), _i64(-1), _i64(0)
+        found = ct.byref(kernel), ct.byref(step), ct.byref(fault)
         if not self._library.nd_interrupted(self.pointer, *found):
-            return ""
-        within = f" within {kernels[kernel.value]}" if kernel.value >= 0 else ""
-        return f"step {step.value:,} was ended{within}"
+            return None
+        name = kernels[kernel.value] if kernel.value >= 0 else ""
+        if fault.value:
+            what = FAULTS[signal.Signals(fault.value).name]
+            return ModelError(f"{name}: its text {what} in step {step.value:,}, which was ended")
+        within = f" within {name}" if name else ""
+        return StepInterrupted(f"step {step.value:,} was ended{within}")
 
     def close(self) -> None:
         """End the threads."""

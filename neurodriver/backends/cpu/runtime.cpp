@@ -53,6 +53,7 @@ inline void advance_kernel(const nd_kernel &kernel, Place &place, integer k, int
         }
 }
 
+const double LEAVE_SECONDS = 5.0;           /* most that the other threads take to leave */
 const integer ALL_PHASES = std::numeric_limits<integer>::max();
 
 struct Simulation {
@@ -130,6 +131,7 @@ struct Simulation {
             if (plan.times) advance_by<PartTimer>(thread);
             else advance_by<NoTimer>(thread);
         });
+        if (places[thread].fault) let_leave(each_of(places), LEAVE_SECONDS);
     }
 
     /* Wait for the other threads. */
@@ -138,15 +140,6 @@ struct Simulation {
         places[thread].at(AT_BARRIER);
         team.barrier(thread);
         places[thread].at(NOWHERE);
-    }
-
-    /* The thread that has been made to leave a kernel, or one that was to wait; -1: none has left. */
-    integer interrupted() const
-    {
-        integer found = -1;
-        for (integer t = 0; t < plan.threads; ++t)
-            if (places[t].left && (found < 0 || places[found].kernel < 0)) found = t;
-        return found;
     }
 
     /* The step after the window that begins with step k. */
@@ -307,6 +300,7 @@ struct Simulation {
 /* Null where the threads cannot be started. */
 extern "C" Simulation *nd_create(const nd_plan *plan)
 {
+    watch_faults();
     try {
         return new Simulation(*plan);
     } catch (...) {
@@ -317,9 +311,7 @@ extern "C" Simulation *nd_create(const nd_plan *plan)
 /* Let another thread's call return, in about `seconds` at most; return whether there was one. */
 extern "C" integer nd_interrupt(Simulation *s, double seconds)
 {
-    std::vector<Place *> places;
-    for (Place &one : s->places) places.push_back(&one);
-    return let_leave(places, seconds);
+    return let_leave(each_of(s->places), seconds);
 }
 
 extern "C" void nd_destroy(Simulation *s) { delete s; }
@@ -340,7 +332,7 @@ integer run(Simulation *s)
         times->ticks += tick() - s->began;
         times->nanoseconds += elapsed.count();
     }
-    return s->interrupted() < 0 ? s->done : -1;
+    return who_left(s->places) ? -1 : s->done;
 }
 
 }  // namespace
@@ -374,14 +366,15 @@ extern "C" void nd_launch(const nd_kernel *kernel, integer k, integer begin, int
     kernel->update(&kernel->args, k, begin, end);
 }
 
-/* Write which kernel an interrupted call was in, -1 for none, and at which step; return whether there
- * was such a call. */
-extern "C" integer nd_interrupted(const Simulation *s, integer *kernel, integer *step)
+/* Write which kernel an interrupted call was in, -1 for none, at which step, and the signal if it could
+ * not go on, else 0; return whether there was such a call. */
+extern "C" integer nd_interrupted(const Simulation *s, integer *kernel, integer *step, integer *fault)
 {
-    const integer thread = s->interrupted();
-    if (thread < 0) return 0;
-    *kernel = s->places[thread].kernel;
-    *step = s->places[thread].step;
+    const Place *place = who_left(s->places);
+    if (!place) return 0;
+    *kernel = place->kernel;
+    *step = place->step;
+    *fault = place->fault;
     return 1;
 }
 

@@ -48,7 +48,7 @@ struct Batch {
         const NoSubnormals mode;
         for (size_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < copies.size();)
             if (copies[i]->done < copies[i]->steps && !interrupted.load(std::memory_order_relaxed))
-                copies[i]->advance(0);
+                if (copies[i]->advance(0); copies[i]->places[0].fault) interrupted.store(true);
         team.barrier(thread);
     }
 

@@ -13,7 +13,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from .device import Device
 
-_ALIGNMENT = 256
+ALIGNMENT = 256
 
 
 class Growing:
@@ -257,7 +257,7 @@ class ChunkRecords:
         self._size = 0
         for size in sizes:
             starts.append(self._size)
-            self._size += -(-size // _ALIGNMENT) * _ALIGNMENT
+            self._size += -(-size // ALIGNMENT) * ALIGNMENT
         base = self._there.room(self._size)
         self._host.room(self._size)
         return [base + start for start in starts]

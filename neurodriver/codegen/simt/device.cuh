@@ -202,11 +202,14 @@ struct nd_timer {
     }
 };
 
+/* The barrier of a block. Its warps come from different places of the code, but equally often. */
+ND_FN void nd_block_barrier() { asm volatile("barrier.sync 0;" ::: "memory"); }
+
 /* The barrier of a cluster of blocks. */
 ND_FN void nd_cluster_barrier()
 {
 #if __CUDA_ARCH__ >= 900
-    __syncthreads();    /* then one thread's fence orders the whole block */
+    nd_block_barrier();    /* then one thread's fence orders the whole block */
     if (threadIdx.x == 0) asm volatile("fence.acq_rel.cluster;" ::: "memory");
     asm volatile("barrier.cluster.arrive.relaxed;\n\tbarrier.cluster.wait.acquire;" ::: "memory");
 #endif
@@ -230,11 +233,11 @@ struct nd_loop {
     ND_MEMBER void barrier()
     {
         if (width == ND_BLOCK) {
-            __syncthreads();
+            nd_block_barrier();
         } else if (width == ND_CLUSTER) {
             nd_cluster_barrier();
         } else if (width == ND_GRID) {
-            __syncthreads();
+            nd_block_barrier();
             arrivals += nd_own_blocks();
             if (threadIdx.x == 0) {
                 unsigned now;
@@ -242,7 +245,7 @@ struct nd_loop {
                 do asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(now) : "l"(nd_arrivals()) : "memory");
                 while ((int)(now - arrivals) < 0);
             }
-            __syncthreads();
+            nd_block_barrier();
         }
         timer.add(ND_BARRIER);
     }
