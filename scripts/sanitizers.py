@@ -50,11 +50,9 @@ SELECTED = (
 EXECUTORS = "resident", "stepwise"
 """On a GPU each case runs with both."""
 
-JOINED = (
-    "ND_FN void nd_block_barrier()",
-    "static __device__ __noinline__ void nd_block_barrier()",
-)
-"""How the barrier of a block is compiled, and how it is compiled for compute-sanitizer."""
+BARRIER = "nd_block_barrier() { __syncthreads(); }"
+UNALIGNED = 'nd_block_barrier() { asm volatile("barrier.sync 0;" ::: "memory"); }'
+"""The barrier of a block, and the instruction whose warps may come from different places."""
 
 COMPILER = "g++-watched"
 """Name of the program that compiles for a sanitizer."""
@@ -250,7 +248,7 @@ def within(name: str, program: list[str]) -> None:
     if SANITIZERS[name].gpu:
         _end_device_arrays()
         _fill_gaps()
-        _join_barriers()
+        _count_at_barriers()
     else:
         _end_arrays()
         _check_compiler()
@@ -330,18 +328,18 @@ def _fill_gaps() -> None:
     vars(transfers)["ChunkRecords"].room = room
 
 
-def _join_barriers() -> None:
-    """Compile the barrier of a block as a function that is called.
+def _count_at_barriers() -> None:
+    """Compile the barrier of a block as one that counts threads, wherever they come from.
 
-    Warps come to it from different places, which a GPU allows: it counts warps. But synccheck
-    wants all threads of a block at one instruction.
+    synccheck wants all threads of a block at one ``__syncthreads``, which a GPU does not: it
+    counts warps. The other instruction takes more time.
     """
     from neurodriver.backends.cuda import compiler
 
     found = compiler.find_compiler()
 
     def compile_text(text: str, arch: str, flags: Sequence[str]) -> tuple[bytes, str]:
-        return found.compile(text.replace(*JOINED), arch, flags)
+        return found.compile(text.replace(BARRIER, UNALIGNED), arch, flags)
 
     watched = compiler.CudaCompiler(found.name, f"{found.version}, watched", compile_text)
     vars(compiler)["find_compiler"] = lambda: watched

@@ -7,8 +7,11 @@ import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from neurodriver.native.headers import header
 
 ROOT = Path(__file__).parents[2]
 PLANTED = Path(__file__).with_name("planted.py")
@@ -49,16 +52,25 @@ MEMCHECK = """\
 CLEAN = "========= COMPUTE-SANITIZER\n========= RACECHECK SUMMARY: 0 hazards displayed\n"
 
 
-def test_reports_of_a_gpu(tmp_path: Path) -> None:
-    """Each report of compute-sanitizer is read; those at one function are one fault."""
+def sanitizers() -> Any:
     sys.path.insert(0, str(ROOT / "scripts"))
     try:
-        sanitizers = import_module("sanitizers")
+        return import_module("sanitizers")
     finally:
         sys.path.pop(0)
+
+
+def test_reports_of_a_gpu(tmp_path: Path) -> None:
+    """Each report of compute-sanitizer is read; those at one function are one fault."""
     (tmp_path / "memcheck.1").write_text(MEMCHECK)
     (tmp_path / "racecheck.2").write_text(CLEAN)
-    found = list(sanitizers.reports(tmp_path))
+    found = list(sanitizers().reports(tmp_path))
     assert len(found) == 2 and "thread (352,0,0)" in found[0]
-    kinds = {sanitizers.kind_of(one) for one in found}
+    kinds = {sanitizers().kind_of(one) for one in found}
     assert kinds == {"Invalid __global__ read of size # bytes, at nd_advance+#"}
+
+
+def test_the_barrier_is_found() -> None:
+    """The text whose barrier is compiled in another way for a GPU's tools is there once."""
+    text = header("codegen/simt/device.cuh")
+    assert text.count(sanitizers().BARRIER) == 1

@@ -203,7 +203,7 @@ struct nd_timer {
 };
 
 /* The barrier of a block. Its warps come from different places of the code, but equally often. */
-ND_FN void nd_block_barrier() { asm volatile("barrier.sync 0;" ::: "memory"); }
+ND_FN void nd_block_barrier() { __syncthreads(); }
 
 /* The barrier of a cluster of blocks. */
 ND_FN void nd_cluster_barrier()
