@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import math
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -18,6 +20,99 @@ MANY_STEPS = 2**53
 
 class ArgumentError(NeurodriverError, TypeError, ValueError):
     """An argument has a wrong type or a wrong value."""
+
+
+Check = Callable[[Any, str], Any]
+"""Takes a value and the name of its argument; returns the value, or raises `ArgumentError`."""
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def checked_arguments(**checks: Check) -> Callable[[Function], Function]:
+    """Check arguments before a function is called.
+
+    Parameters
+    ----------
+    checks : callable
+        Argument -> its check. An argument that is not given is not checked.
+
+    Examples
+    --------
+    >>> @checked_arguments(count=whole_number, name=optional(text))
+    ... def repeat(count, name=None):
+    ...     return count
+    >>> repeat("x")
+    Traceback (most recent call last):
+    neurodriver.arguments.ArgumentError: repeat: count must be a whole number, ...
+    """
+
+    def decorate(function: Function) -> Function:
+        names = list(inspect.signature(function).parameters)
+        who = function.__qualname__.removesuffix(".__init__")
+        wanted = [(one, names.index(one), check) for one, check in checks.items()]
+
+        @functools.wraps(function)
+        def checking(*args: Any, **given: Any) -> Any:
+            every = list(args)
+            for name, place, check in wanted:
+                if name in given:
+                    given[name] = check(given[name], f"{who}: {name}")
+                elif place < len(every):
+                    every[place] = check(every[place], f"{who}: {name}")
+            return function(*every, **given)
+
+        return checking  # type: ignore[return-value]
+
+    return decorate
+
+
+def optional(check: Check) -> Check:
+    """Return a check that lets None pass."""
+    return lambda value, name: None if value is None else check(value, name)
+
+
+def text(value: Any, name: str) -> str:
+    """Return a text."""
+    if not isinstance(value, str):
+        raise _wrong(name, "a text", value)
+    return value
+
+
+def texts(value: Any, name: str) -> Any:
+    """Return a text, or a sequence of texts as a list."""
+    if isinstance(value, str) and value:
+        return value
+    found = (
+        None if isinstance(value, str | bytes) or not isinstance(value, Iterable) else list(value)
+    )
+    if found is None or not all(isinstance(one, str) for one in found):
+        raise _wrong(name, "a text or a list of texts", value)
+    return found
+
+
+def instance(kind: type) -> Check:
+    """Return a check for an object of a class."""
+
+    def check(value: Any, name: str) -> Any:
+        if not isinstance(value, kind):
+            raise _wrong(name, _a(kind), value)
+        return value
+
+    return check
+
+
+def function(value: Any, name: str) -> Any:
+    """Return something that can be called."""
+    if not callable(value) or isinstance(value, type):
+        raise _wrong(name, "a function", value)
+    return value
+
+
+def keyed(value: Any, name: str) -> Any:
+    """Return a mapping."""
+    if not isinstance(value, Mapping):
+        raise _wrong(name, "a mapping", value)
+    return value
 
 
 def whole_number(value: Any, name: str, least: int = 0, most: int = 2**63 - 1) -> int:
@@ -52,10 +147,9 @@ def one_or_several(value: Any, kind: Any, name: str) -> list[Any]:
     """Return one object of a class, or a sequence of them, as a list."""
     if isinstance(value, kind):
         return [value]
-    what = f"an {kind.__name__}" if kind.__name__[0] in "AEIO" else f"a {kind.__name__}"
     found = list(value) if isinstance(value, Iterable) and not isinstance(value, str) else None
     if found is None or not all(isinstance(one, kind) for one in found):
-        raise _wrong(name, f"{what} or a list of them", value)
+        raise _wrong(name, f"{_a(kind)} or a list of them", value)
     return found
 
 
@@ -80,6 +174,10 @@ def file_path(value: Any, name: str) -> Path:
     if not isinstance(value, str | os.PathLike) or not os.fspath(value):
         raise _wrong(name, "a path", value)
     return Path(value)
+
+
+def _a(kind: type) -> str:
+    return f"an {kind.__name__}" if kind.__name__[0] in "AEIO" else f"a {kind.__name__}"
 
 
 def _wrong(name: str, want: str, got: Any) -> ArgumentError:

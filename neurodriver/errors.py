@@ -198,18 +198,18 @@ def lines_of(error: BaseException) -> list[str]:
     return traceback.format_exception(error)
 
 
-def near(name: str, known: Iterable[str]) -> str:
+def near(name: object, known: Iterable[str]) -> str:
     """Return ``" (did you mean 'x'?)"`` for the nearest known name, or an empty string.
 
     Parameters
     ----------
-    name : str
+    name : object
         What was written.
     known : iterable of str
         What could have been meant.
     """
     names = {k.lower(): k for k in known}
-    found = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.7)
+    found = difflib.get_close_matches(str(name).lower(), names, n=1, cutoff=0.7)
     return f" (did you mean '{names[found[0]]}'?)" if found else ""
 
 

@@ -6,9 +6,11 @@ these is imported here.
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
+from .arguments import number
 from .errors import UnitError
 
 
@@ -76,6 +78,19 @@ def bare(value: Any, name: str) -> Any:
 def seconds(value: Any, name: str) -> Any:
     """Return a time in seconds; see `magnitude`."""
     return magnitude(value, "s", name)
+
+
+def number_of_seconds(value: Any, name: str) -> float:
+    """Return a time in seconds that is one finite number."""
+    return number(seconds(value, name), name, "a finite number of seconds")
+
+
+def point_in_time(value: Any, name: str) -> float:
+    """Return a time in seconds, which may be infinite."""
+    found = seconds(value, name)
+    if isinstance(found, float) and math.isinf(found):
+        return found
+    return number(found, name, "seconds")
 
 
 def spelled(unit: str) -> str:

@@ -16,6 +16,9 @@ from .numbers import real, whole
 TIE = 2.0**-20
 """Share of the step within which two distances are equal."""
 
+FAR = 2.0**40
+"""Steps of an axis beyond which a radius reaches no further."""
+
 LONGEST = 2**31 - 1
 """Most cells of an axis."""
 
@@ -282,6 +285,7 @@ class Axis:
         start, h = self._start("within")
         if not real(r) >= 0:
             raise CircuitError(f"axis: a radius must be a number, at least 0 (got {r!r:.40})")
+        r = min(float(r), FAR * abs(h))  # indices are integers
         low, high = places - r - TIE * h, places + r + TIE * h
         first = _least(lambda i: self.positions_of(i) >= low, _guess(places - r, start, h))
         beyond = _least(lambda i: self.positions_of(i) > high, _guess(places + r, start, h))

@@ -56,7 +56,7 @@ class Batch:
         self.copies = int(copies)
         faults = Faults("batch")
         self.seeds = None if seeds is None else self._seeds(seeds, faults)
-        self.parameters = self._parameters(parameters or {}, faults)
+        self.parameters = self._parameters({} if parameters is None else parameters, faults)
         self.weight_scale = None if weight_scale is None else self._scales(weight_scale, faults)
         self.inputs = None if inputs is None else self._inputs(inputs, faults)
         if faults.count:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from numpy.typing import ArrayLike
 
+from ..arguments import checked_arguments, keyed, optional, text
+from ..quantities import number_of_seconds
 from .builders import BUILDERS
 from .uids import Who
 
@@ -20,6 +22,7 @@ class CircuitChanges:
     The circuit itself never changes.
     """
 
+    @checked_arguments(receptor=optional(text), delay=optional(number_of_seconds), name=text)
     def stimulate(
         self,
         who: Who,
@@ -68,6 +71,7 @@ class CircuitChanges:
         """
         return BUILDERS["stimulate"](self, who, rate, weight, receptor, delay, name)
 
+    @checked_arguments(which=text)
     def silence(
         self, who: Who, which: Literal["outgoing", "incoming", "both"] = "outgoing"
     ) -> Circuit:
@@ -90,6 +94,7 @@ class CircuitChanges:
         """
         return BUILDERS["silence"](self, who, which)
 
+    @checked_arguments(name=optional(text), params=optional(keyed))
     def copy(
         self,
         name: str | None = None,

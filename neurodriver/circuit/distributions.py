@@ -78,7 +78,7 @@ class Distribution(ABC):
                 yield f"'{name}' must be finite{more} (got {value:g})"
         if not self.low <= self.high:
             yield f"'low' must not be above 'high' (got {self.low:g} and {self.high:g})"
-        elif self.outside not in ("redraw", "clip"):
+        elif not isinstance(self.outside, str) or self.outside not in ("redraw", "clip"):
             yield f"'outside' must be 'redraw' or 'clip' (got {self.outside!r:.40})"
         elif self.outside == "redraw":
             share = self.below(self.high) - self.below(math.nextafter(self.low, _ANY))

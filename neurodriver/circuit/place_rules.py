@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..arguments import checked_arguments, mapping, optional, truth
 from ..errors import near, quoted
 from .numbers import real, whole
 from .rules import Rule
@@ -106,6 +107,7 @@ class Near(_Reach):
     autapses: bool = True
     axes: Mapping[str, Any] = field(default_factory=dict)
 
+    @checked_arguments(autapses=truth, axes=optional(mapping))
     def __init__(
         self,
         n: int | None = None,
@@ -156,6 +158,7 @@ class Within(_Reach):
     autapses: bool = True
     axes: Mapping[str, Any] = field(default_factory=dict)
 
+    @checked_arguments(autapses=truth, axes=optional(mapping))
     def __init__(
         self,
         r: float | None = None,
@@ -171,7 +174,7 @@ class Within(_Reach):
         return self.r
 
     def _check(self, value: object) -> str:
-        if 0 <= real(value) < np.inf:
+        if not isinstance(value, np.ndarray) and 0 <= real(value) < np.inf:
             return ""
         return f"a distance must be a number, at least 0 (got {value!r:.40})"
 
@@ -205,6 +208,7 @@ class Offsets(PlaceRule):
     axes: Sequence[str] = ()
 
     def __post_init__(self) -> None:
+        truth(self.autapses, "Offsets: autapses")
         if isinstance(self.offsets, Mapping):
             columns = [np.asarray(one) for one in self.offsets.values()]
             vars(self)["axes"] = tuple(self.offsets)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..arguments import checked_arguments, file_path
 from ..profiling.phases import phased
 from .builders import BUILDERS
 from .groups import Connections
@@ -78,6 +79,7 @@ class CircuitReaders:
 
     @classmethod
     @phased("read file")
+    @checked_arguments(config=file_path)
     def from_sonata(
         cls, config: str | Path, models: Mapping[str, Any] | None = None, **more: Any
     ) -> Circuit:

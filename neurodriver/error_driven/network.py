@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from neurodriver.arguments import checked_arguments, some, text, whole_number
 from neurodriver.circuit import AllToAll, OneToOne
 from neurodriver.errors import CircuitError, near, quoted
 
@@ -95,6 +96,10 @@ class NetworkPath:
         return {"inhib": "inh", "maintenance": "maint"}.get(self.kind, "exc")
 
 
+def _is_size(n: object) -> bool:
+    return isinstance(n, int | np.integer) and not isinstance(n, bool) and bool(n > 0)
+
+
 class Network:
     """Layers and paths that learn from the difference between two phases of a trial.
 
@@ -117,6 +122,7 @@ class Network:
     >>> net.set("path", lrate=0.06)
     """
 
+    @checked_arguments(seed=whole_number)
     def __init__(self, minus: int = 150, plus: int = 50, seed: int = 0) -> None:
         for name, cycles in (("minus", minus), ("plus", plus)):
             if not isinstance(cycles, int) or cycles < BIN or cycles % BIN:
@@ -140,6 +146,7 @@ class Network:
         """Cycles of a trial."""
         return self.minus + self.plus
 
+    @checked_arguments(kind=text)
     def layer(
         self,
         name: str,
@@ -182,8 +189,8 @@ class Network:
                 f"layer {quoted(name)}: no kind {kind!r:.60}{near(str(kind), LAYER_KINDS)}; "
                 f"there are {among}"
             )
-        sizes = (shape,) if isinstance(shape, int) else tuple(shape)
-        if not sizes or not all(isinstance(n, int | np.integer) and n > 0 for n in sizes):
+        sizes = (shape,) if isinstance(shape, int) else tuple(some(shape, "shape"))
+        if not sizes or not all(_is_size(n) for n in sizes):
             raise CircuitError(f"layer {quoted(name)}: a shape has whole numbers (got {shape!r})")
         given = self._checked("layer", own, f"layer {quoted(name)}")
         shaped = tuple(map(int, sizes))
@@ -192,6 +199,7 @@ class Network:
         self.layers[name] = made
         return made
 
+    @checked_arguments(kind=text)
     def connect(
         self,
         sender: NetworkLayer | str,

@@ -9,6 +9,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from neurodriver.arguments import (
+    ArgumentError,
+    checked_arguments,
+    function,
+    optional,
+    text,
+    whole_number,
+)
 from neurodriver.errors import RequestError, near, quoted
 
 from .changes import Learning
@@ -24,6 +32,12 @@ WEIGHTS = {"Wt": "weight", "LWt": "linear", "SWt": "structural"}
 """Name of a number of synapses in Axon -> name here."""
 
 CHANGES = ("DSWt", "Tr")
+
+
+def _shown(value: object, name: str) -> object:
+    if isinstance(value, str | bytes) or not isinstance(value, Iterable):
+        raise ArgumentError(f"{name} must yield what is shown in each trial, got {value!r:.60}")
+    return value
 
 
 class Trainer(Trials):
@@ -54,6 +68,9 @@ class Trainer(Trials):
 
     # -- epochs ---------------------------------------------------------------------------------
 
+    @checked_arguments(
+        environment=_shown, epochs=whole_number, trials=whole_number, stop=optional(function)
+    )
     def train(
         self,
         environment: Iterable[Mapping[str, ArrayLike]],
@@ -88,6 +105,7 @@ class Trainer(Trials):
         """
         return self._epochs(iter(environment), epochs, trials, True, stop)
 
+    @checked_arguments(environment=_shown, trials=whole_number)
     def test(self, environment: Iterable[Mapping[str, ArrayLike]], trials: int) -> Log:
         """Run one epoch without changes of weights; see `train`."""
         return self._epochs(iter(environment), 1, trials, False, None)
@@ -127,6 +145,8 @@ class Trainer(Trials):
         first = next(environment, None)
         if first is None:
             return None
+        if not isinstance(first, Mapping):
+            raise RequestError(f"what is shown must be a mapping of layers (got {first!r:.60})")
         arrays = {name: np.asarray(values, np.float64) for name, values in first.items()}
         if self.items is None and every == 1:
             return arrays
@@ -196,6 +216,7 @@ class Trainer(Trials):
 
     # -- values ---------------------------------------------------------------------------------
 
+    @checked_arguments(layer=text, name=text)
     def get(self, layer: str, name: str) -> Reals:
         """Return a state of the units of a layer, as an array of the layer's shape.
 

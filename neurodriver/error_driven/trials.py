@@ -9,6 +9,14 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from neurodriver.arguments import (
+    ArgumentError,
+    checked_arguments,
+    keyed,
+    optional,
+    truth,
+    whole_number,
+)
 from neurodriver.errors import RequestError, near, quoted
 from neurodriver.run.lpu import LPU
 from neurodriver.run.state_reader import StateReader
@@ -33,9 +41,24 @@ READ = (
 """States that learning and statistics read at the end of a trial."""
 
 
+def _interval(value: Any, name: str) -> int:
+    return whole_number(value, name, 1)
+
+
+def _a_communicator(value: Any, name: str) -> Any:
+    if not hasattr(value, "Get_rank"):
+        raise ArgumentError(f"{name} must be a communicator of mpi4py, got {value!r:.60}")
+    return value
+
+
 class Trials:
     """A network that runs trial by trial. Its parameters are those of `Trainer`."""
 
+    @checked_arguments(
+        communicator=optional(_a_communicator),
+        slow_interval=_interval,
+        inhibition_interval=_interval,
+    )
     def __init__(
         self,
         network: Network,
@@ -45,7 +68,9 @@ class Trials:
         inhibition_interval: int = 1000,
         **options: Any,
     ) -> None:
-        if items is not None and (not isinstance(items, int | np.integer) or items < 1):
+        if items is not None and (
+            not isinstance(items, int | np.integer) or not 1 <= items < 2**31
+        ):
             raise RequestError(f"items: a whole number from 1 on (got {items!r:.60})")
         self.network, self.items = network, items
         self.count = 1 if items is None else int(items)
@@ -95,6 +120,7 @@ class Trials:
 
     # -- trials ---------------------------------------------------------------------------------
 
+    @checked_arguments(shown=keyed)
     def begin(self, shown: Mapping[str, ArrayLike]) -> None:
         """Begin a trial: decay, and new inputs and targets.
 
@@ -136,6 +162,7 @@ class Trials:
                 self._send_context(one)
         self.lpu.advance(end - self.lpu.step)
 
+    @checked_arguments(learn=truth)
     def trial(self, shown: Mapping[str, ArrayLike], learn: bool = True) -> dict[str, Any]:
         """Run a whole trial, and change the weights.
 

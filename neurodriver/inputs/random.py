@@ -18,9 +18,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..arguments import checked_arguments, optional, text
 from ..circuit.uids import Who
 from ..errors import InputError
-from ..quantities import seconds
+from ..quantities import number_of_seconds
 from .base import Chunk, EventChunk, Input, active_steps, check_span, values_for
 from .draws import Draws, poisson_table
 from .trains import SELDOM, Trains
@@ -326,6 +327,7 @@ class NoiseInput(_RandomInput):
     mean: NDArray[np.float64]
     sigma: NDArray[np.float64]
 
+    @checked_arguments(distribution=text, tau=optional(number_of_seconds))
     def __init__(
         self,
         variable: str,
@@ -342,7 +344,6 @@ class NoiseInput(_RandomInput):
         super().__init__(variable, uids, start, stop, seed, duration)
         self.take(0, mean, self.name, "_set", "mean")
         self.take(0, sigma, self.name, "_set", "sigma")
-        tau = seconds(tau, f"{self.name}: tau")
         if (self.sigma < 0).any():
             raise InputError(f"{self.name}: sigma must be at least 0, got {self.sigma.min()}")
         if distribution not in ("normal", "uniform"):

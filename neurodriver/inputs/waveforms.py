@@ -8,9 +8,10 @@ import warnings
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..arguments import checked_arguments, optional
 from ..circuit.uids import Who
 from ..errors import CircuitWarning, InputError
-from ..quantities import seconds
+from ..quantities import number_of_seconds, point_in_time, seconds
 from .base import Chunk, Input, active_steps, as_numbers, check_span, values_for
 
 Array = NDArray[np.float64]
@@ -85,6 +86,7 @@ class RampInput(Input):
     start_value: Array
     stop_value: Array
 
+    @checked_arguments(start=optional(point_in_time), duration=optional(number_of_seconds))
     def __init__(
         self,
         variable: str,

@@ -314,4 +314,4 @@ def _from_memory(given: Any, arrow: Any, name: str) -> Any:
         said = " ".join(str(error).split())[:300]
         raise CircuitError(f"{name}: cannot be read as a table ({said})") from None
     want = "a file, a frame of pandas, or a table of Arrow is needed"
-    raise CircuitError(f"{name}: {want}, got {type(given).__name__}")
+    raise CircuitError(f"{name}: {want}, got {given!r:.60}")

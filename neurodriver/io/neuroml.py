@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+from ..arguments import checked_arguments, file_path, texts
 from ..errors import Faults, near, quoted
 from ..model.component import Access, NDComponent, Parameter, State
 from ..model.kinds import SPIKES
@@ -34,6 +35,7 @@ PLAIN = {"id", "metaid", "neuroLexId", "notes", "annotation", "property"}
 _QUANTITY = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(\w*)\s*")
 
 
+@checked_arguments(path=file_path, ignore=texts)
 def read_neuroml(path: str | Path, *, ignore: Iterable[str] = ()) -> dict[str, type[NDComponent]]:
     """Read the point neurons of a NeuroML 2 file.
 

@@ -9,7 +9,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from ..arguments import (
+    ArgumentError,
+    checked_arguments,
+    file_path,
+    number,
+    optional,
+    some,
+    text,
+    truth,
+    whole_number,
+)
 from ..errors import NeurodriverError, near
+from ..quantities import number_of_seconds
 from .encode import write_movie
 from .scenes import Scene, apply, kind_of
 from .style import STYLE, matplotlib, new_figure, save_figure
@@ -22,6 +34,29 @@ FRAMES = 100
 
 CLOSE = 1e-6
 """A last frame may lie this part of an interval behind the end."""
+
+
+def _panels(value: Any, name: str) -> int:
+    return whole_number(value, name, 1, 1000)
+
+
+def _positive(value: Any, name: str) -> float:
+    if not 0 < (found := number(value, name)) <= 1000:
+        raise ArgumentError(f"{name} must be above 0, 1,000 at most, got {value!r:.60}")
+    return found
+
+
+def _dots(value: Any, name: str) -> float:
+    if not 10 <= (found := number(value, name)) <= 10_000:
+        raise ArgumentError(f"{name} must be 10 to 10,000 dots an inch, got {value!r:.60}")
+    return found
+
+
+def _inches(value: Any, name: str) -> tuple[float, float]:
+    sides = [_positive(one, name) for one in some(value, name)]
+    if len(sides) != 2 or max(sides) > 1000:
+        raise ArgumentError(f"{name} must be a width and a height in inches, got {value!r:.60}")
+    return sides[0], sides[1]
 
 
 class Movie:
@@ -48,6 +83,14 @@ class Movie:
     >>> movie.save("run.gif", interval=2e-3)  # doctest: +SKIP
     """
 
+    @checked_arguments(
+        rows=optional(_panels),
+        cols=optional(_panels),
+        figsize=_inches,
+        fontsize=_positive,
+        title=optional(text),
+        clock=truth,
+    )
     def __init__(
         self,
         rows: int | None = None,
@@ -133,6 +176,15 @@ class Movie:
             self._clock.set_text(f"t = {time:.4g} s")
         return figure
 
+    @checked_arguments(
+        path=file_path,
+        interval=optional(number_of_seconds),
+        fps=_positive,
+        codec=optional(text),
+        dpi=_dots,
+        start=optional(number_of_seconds),
+        stop=optional(number_of_seconds),
+    )
     def save(
         self,
         path: str | os.PathLike[str],
@@ -166,6 +218,7 @@ class Movie:
         frames = map(self.show, self.times(interval, start, stop).tolist())
         return write_movie(path, self.figure, frames, fps, dpi, codec)
 
+    @checked_arguments(path=file_path, time=optional(number_of_seconds), dpi=_dots)
     def save_frame(
         self, path: str | os.PathLike[str], time: float | None = None, dpi: float = 150.0
     ) -> Path:

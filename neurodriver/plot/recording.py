@@ -11,8 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import ArgumentError, checked_arguments, file_path, optional, some, text, texts
 from ..errors import NeurodriverError, near
 from ..model.kinds import usually_event
+from ..quantities import point_in_time
 from ..results import Events, Recording, Variable, open_recording
 from ..results.batch import single
 from .movie import Movie
@@ -23,6 +25,24 @@ PANEL = 2.1
 """Height of a panel, inches."""
 
 
+def _a_recording(value: Any, name: str) -> Any:
+    if isinstance(value, str | os.PathLike) or hasattr(value, "is_events"):
+        return value
+    raise ArgumentError(f"{name} must be a recording or the path of one, got {value!r:.60}")
+
+
+def _a_window(value: Any, name: str) -> tuple[float, float]:
+    ends = some(value, name)
+    if len(ends) != 2:
+        raise ArgumentError(f"{name} must be a start and a stop, got {value!r:.60}")
+    return point_in_time(ends[0], name), point_in_time(ends[1], name)
+
+
+@checked_arguments(
+    recording=_a_recording, figure_path=optional(file_path), variables=optional(texts),
+    uids=optional(texts), title=optional(text), between=optional(_a_window),
+    start=optional(point_in_time), stop=optional(point_in_time),
+)  # fmt: skip
 def plot_recording(
     recording: str | os.PathLike[str] | Recording,
     figure_path: str | os.PathLike[str] | None = None,

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arguments import checked_arguments, file_path, keyed, some, text, truth
 from ..circuit.circuit import Circuit
 from ..errors import CircuitError, Faults, NeurodriverError, near, quoted
 from ..io.write import complete_or_none
@@ -69,6 +70,15 @@ TEXTS = {
 """Equations of the published program, without spaces; no others can be given."""
 
 
+@checked_arguments(
+    exp_name=text,
+    neu_exc=some,
+    path_res=file_path,
+    params=keyed,
+    neu_slnc=some,
+    neu_exc2=some,
+    force_overwrite=truth,
+)
 def run_exp(
     exp_name: str,
     neu_exc: Sequence[int],
@@ -121,7 +131,7 @@ def run_exp(
     pd = needed("pandas")
     needed("pyarrow", "tables")
     numbers = _checked(params)
-    exc, exc2, slnc = ([str(one) for one in some] for some in (neu_exc, neu_exc2, neu_slnc))
+    exc, exc2, slnc = ([str(one) for one in ids] for ids in (neu_exc, neu_exc2, neu_slnc))
     print(f">>> Experiment:     {exp_name}")
     print(f"    Output file:    {path_save}")
     print(f"    Excited neurons: {len(exc) + len(exc2)}")
@@ -191,9 +201,9 @@ def _stimulated(
         return brain
     made = brain.copy(params={(tuple(dict.fromkeys(targets)), "refractory_period"): 0.0})
     kick = numbers["w_syn"] * 1e3 * numbers["f_poi"]
-    for name, some, rate in (("exc", exc, numbers["r_poi"]), ("exc2", exc2, numbers["r_poi2"])):
-        if some:  # a neuron that is named twice has two inputs, as in the published program
-            for number, once in enumerate(_once(some)):
+    for name, ids, rate in (("exc", exc, numbers["r_poi"]), ("exc2", exc2, numbers["r_poi2"])):
+        if ids:  # a neuron that is named twice has two inputs, as in the published program
+            for number, once in enumerate(_once(ids)):
                 called = name if not number else f"{name}_{number + 1}"
                 made = made.stimulate(once, _per_step(rate), kick, "kick", name=called)
     return made

@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..arguments import MANY_STEPS, ArgumentError, some, whole_number
 from ..circuit.uids import Who, uid_list
 from ..errors import RecordingError, near
 from ..results.sampling import sample_times
@@ -192,11 +193,10 @@ class Recorder(ABC):
 
     def __init__(self, record: Iterable[tuple[str, Who | None]], sample_interval: int = 1) -> None:
         self.record = _requests(record)
-        if isinstance(sample_interval, bool) or int(sample_interval) != sample_interval:
-            raise RecordingError(f"sample_interval: a whole number (got {sample_interval!r})")
-        if sample_interval < 1:
-            raise RecordingError(f"sample_interval: at least 1 step (got {sample_interval})")
-        self.sample_interval = int(sample_interval)
+        try:
+            self.sample_interval = whole_number(sample_interval, "sample_interval", 1, MANY_STEPS)
+        except ArgumentError as error:
+            raise RecordingError(str(error)) from None
         self._plan: RecordingPlan | None = None
         self._progress = RecordingProgress()
         self.settle: Callable[[], None] = settled
@@ -355,8 +355,9 @@ class Recorder(ABC):
 def _requests(record: Iterable[tuple[str, Who | None]]) -> tuple[Request, ...]:
     """Return the requests in one spelling."""
     requests: list[Request] = []
-    for entry in record:
-        if isinstance(entry, str) or len(entry) != 2:
+    for entry in some(record, "record"):
+        pair = isinstance(entry, tuple | list) and len(entry) == 2
+        if not pair or not isinstance(entry[0], str):
             raise RecordingError(
                 f"record: pairs (variable, uids or None) are needed (got {entry!r})"
             )

@@ -34,6 +34,7 @@ import warnings
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from ..arguments import checked_arguments, file_path, truth
 from ..circuit.uids import Who
 from ..errors import CircuitWarning, NeurodriverError, RecordingError
 from ..results.batch import recording_of
@@ -76,6 +77,7 @@ class HDF5Recorder(Recorder):
 
     outlives = True
 
+    @checked_arguments(filename=file_path, overwrite=truth)
     def __init__(
         self,
         filename: str | os.PathLike[str],

@@ -9,16 +9,34 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..arguments import (
+    MANY_STEPS,
+    checked_arguments,
+    file_path,
+    optional,
+    text,
+    texts,
+    truth,
+    whole_number,
+)
 from ..circuit.circuit import Circuit, Connections
 from ..circuit.plastic import learning_connections, limits_of, numbers_of_synapses, widest
 from ..errors import RecordingError, near, quoted
-from ..quantities import seconds
+from ..quantities import number_of_seconds
 from ..results.recording import Recording
 from .base import Block, Recorder, RecordingPlan, RecordingProgress
 from .hdf5 import HDF5Recorder
 from .memory import MemoryRecorder
 
 Numbers = npt.NDArray[np.int64]
+
+
+MANY_BINS = 2**20
+"""Largest number of bins of a histogram."""
+
+
+def _any_number(value: object, name: str) -> int:
+    return whole_number(value, name, -MANY_STEPS, MANY_STEPS)
 
 
 class SynapseRecorder(Recorder):
@@ -61,6 +79,15 @@ class SynapseRecorder(Recorder):
 
     outlives = True
 
+    @checked_arguments(
+        filename=optional(file_path),
+        connections=text,
+        variables=texts,
+        count=optional(_any_number),
+        interval=number_of_seconds,
+        seed=whole_number,
+        overwrite=truth,
+    )
     def __init__(
         self,
         filename: str | os.PathLike[str] | None,
@@ -77,7 +104,7 @@ class SynapseRecorder(Recorder):
         super().__init__([])
         self.connections = connections
         self.variables = (variables,) if isinstance(variables, str) else tuple(variables)
-        self.interval = seconds(interval, "SynapseRecorder: interval")
+        self.interval = interval
         self._given, self._count, self._seed, self._bins = synapses, count, seed, bins
         self._check_arguments()
         self.store: HDF5Recorder | MemoryRecorder = (
@@ -122,7 +149,10 @@ class SynapseRecorder(Recorder):
                 raise RecordingError(f"SynapseRecorder: {say}; they have: {', '.join(names)}")
         self.chosen(len(known[self.connections]))
         self.edges(known[self.connections])
-        self.sample_interval = max(round(self.interval / lpu.dt), 1)
+        steps = max(round(self.interval / lpu.dt), 1)
+        self.sample_interval = whole_number(
+            steps, "SynapseRecorder: steps of interval", 1, MANY_STEPS
+        )
         self.store.sample_interval = self.sample_interval
 
     def chosen(self, number: int) -> Numbers:
@@ -163,8 +193,9 @@ class SynapseRecorder(Recorder):
             if limits is None or self.variables != ("weight",):
                 say = "a number of 'bins' divides the bounds of the weights; here, give edges"
                 raise RecordingError(f"SynapseRecorder: {say} (got {self._bins})")
-            if self._bins < 1:
-                raise RecordingError(f"SynapseRecorder: 'bins' must be at least 1 ({self._bins})")
+            if not 1 <= self._bins <= MANY_BINS:
+                want = f"'bins' must be at least 1, and at most {MANY_BINS:,}"
+                raise RecordingError(f"SynapseRecorder: {want} (got {self._bins})")
             return np.linspace(*limits, int(self._bins) + 1)
         try:
             edges = np.asarray(self._bins, np.float64)

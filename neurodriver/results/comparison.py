@@ -12,11 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import html
+from ..arguments import checked_arguments, instance, optional, text
 from ..circuit.circuit import Circuit
 from ..circuit.node_columns import POPULATION
 from ..circuit.uids import uid_list
 from ..errors import NeurodriverError, RecordingError
 from ..model.kinds import SPIKES
+from ..quantities import number_of_seconds
 from .batch import BatchRecording
 from .export import needed
 from .recording import Recording
@@ -115,6 +117,16 @@ class Comparison:
         return html.table("rates", head, self._rows(), len(self.groups))
 
 
+def _groups(value: Any, name: str) -> Any:
+    return value if isinstance(value, Mapping) else text(value, name)
+
+
+@checked_arguments(
+    circuit=optional(instance(Circuit)),
+    by=_groups,
+    start=number_of_seconds,
+    stop=optional(number_of_seconds),
+)
 def compare(
     runs: Mapping[str, Any],
     circuit: Circuit | None = None,

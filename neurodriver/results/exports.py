@@ -8,6 +8,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..arguments import checked_arguments, file_path, instance, optional, text, texts, truth
+from ..circuit.circuit import Circuit
 from . import export
 
 if TYPE_CHECKING:
@@ -16,23 +18,32 @@ if TYPE_CHECKING:
     import xarray
 
 
+OF_CIRCUIT = optional(instance(Circuit))
+
+
 class RecordingExports:
     """What a `Recording` can be turned into."""
 
+    @checked_arguments(variables=optional(texts))
     def to_xarray(self: Any, variables: str | Sequence[str] | None = None) -> xarray.Dataset:
         """Return variables as an `xarray.Dataset`; see `neurodriver.results.export`."""
         return export.to_xarray(self, variables)
 
+    @checked_arguments(variable=text, uids=optional(texts))
     def to_pandas(
         self: Any, variable: str, uids: str | Sequence[str] | None = None
     ) -> pandas.DataFrame:
         """Return a variable as a `pandas.DataFrame`; see `neurodriver.results.export`."""
         return export.to_pandas(self, variable, uids)
 
+    @checked_arguments(variables=optional(texts))
     def to_neo(self: Any, variables: str | Sequence[str] | None = None) -> neo.Block:
         """Return variables as a `neo.Block`; see `neurodriver.results.export`."""
         return export.to_neo(self, variables)
 
+    @checked_arguments(
+        path=file_path, variables=optional(texts), circuit=OF_CIRCUIT, overwrite=truth
+    )
     def to_nwb(
         self: Any,
         path: str | os.PathLike[str],
@@ -47,6 +58,9 @@ class RecordingExports:
         written: Path = write(self, path, variables, circuit, overwrite, session)
         return written
 
+    @checked_arguments(
+        folder=file_path, variables=optional(texts), circuit=OF_CIRCUIT, overwrite=truth
+    )
     def to_sonata(
         self: Any,
         folder: str | os.PathLike[str],

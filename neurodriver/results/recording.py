@@ -11,6 +11,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from ..arguments import checked_arguments, optional, text, texts
 from ..errors import RecordingError, near
 from ..model.kinds import SPIKES
 from .events import Events, nonzero
@@ -201,6 +202,7 @@ class Recording(RecordingLabels, RecordingExports):
         axis._recording = self
         return axis
 
+    @checked_arguments(variable=text, uids=optional(texts))
     def data(self, variable: str, uids: str | Sequence[str] | None = None) -> Variable:
         """Return the rows of a variable; they are read when they are sliced.
 
@@ -230,6 +232,7 @@ class Recording(RecordingLabels, RecordingExports):
             columns = None  # all of them: no need to pick
         return Variable(dataset, labels, self._times(stored), rows, columns)
 
+    @checked_arguments(variable=text)
     def as_events(self, variable: str = SPIKES) -> Events:
         """Return a variable as events; what is stored as rows is searched for values not zero."""
         stored, labels = self._stored(variable), self._labels(variable)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..arguments import one_or_several, some, text
 from ..circuit.circuit import Circuit
 from ..circuit.plastic import learning_connections
 from ..circuit.validate import checked
@@ -185,6 +186,7 @@ class LiveValues(ABC):
         return self._having(name).uids
 
     def _shared_field(self, name: str) -> FieldPlace | None:
+        text(name, "name")
         if self._divided is not None:
             return None
         own = name if self.scope is None else f"{self.scope}/{name}"
@@ -236,7 +238,7 @@ class LiveValues(ABC):
         """Take other recorders or inputs from here on, as `LPU.run` does; None: keep them."""
         before = self.inputs, self.recorders
         if inputs is not None:
-            listed = [inputs] if isinstance(inputs, Input) else inputs
+            listed = one_or_several(inputs, Input, "inputs")
             self.inputs = [one.in_random_namespace(self.random_namespace) for one in listed]
         if record is not None:
             self.recorders = recorders_of(record)
@@ -292,7 +294,7 @@ class LiveValues(ABC):
 
 def recorders_of(record: Sequence[Any]) -> list[Recorder]:
     """Return recorders as they are, and one in memory for all names."""
-    given = [record] if isinstance(record, str | Recorder) else list(record)
+    given = [record] if isinstance(record, str | Recorder) else some(record, "record")
     names = [one if not isinstance(one, str) else (one, None) for one in given]
     requests = [one for one in names if not isinstance(one, Recorder)]
     recorders = [one for one in names if isinstance(one, Recorder)]

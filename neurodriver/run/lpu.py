@@ -186,12 +186,12 @@ class LPU(Checkpoints):
         self.dt, self.seed = float(dt), seed
         manager_id, namespace = _MANAGED.get(), self.circuit.random_namespace
         self.random_namespace = (manager_id or "") if namespace is None else namespace
-        listed = one_or_several(inputs, Input, "LPU: inputs")
-        self.inputs = [one.in_random_namespace(self.random_namespace) for one in listed]
-        self.own_inputs: list[list[Input]] = [
-            [one.in_random_namespace(self.random_namespace) for one in part]
-            for part in (copies.inputs if copies and copies.inputs else ())
-        ]
+        given = [inputs, *(copies.inputs if copies and copies.inputs else ())]
+        every = [one_or_several(some, Input, "LPU: inputs") for some in given]
+        self.own_inputs: list[list[Input]]
+        self.inputs, *self.own_inputs = (
+            [one.in_random_namespace(self.random_namespace) for one in some] for some in every
+        )
         self.recorders = one_or_several(recorders, Recorder, "LPU: recorders")
         for source in self.every_input:
             source.attach(self)

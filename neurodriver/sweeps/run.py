@@ -13,6 +13,7 @@ from multiprocessing import active_children
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
+from ..arguments import checked_arguments, file_path, optional, text, truth
 from ..circuit.numbers import real, whole
 from ..errors import SHOWN, NeurodriverError, SweepError, SweepInterrupted, shown
 from ..quantities import seconds
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     import xarray
 
 
+@checked_arguments(path=optional(file_path), errors=text, progress=truth)
 def sweep(
     build: Callable[..., Any],
     axes: Axes,

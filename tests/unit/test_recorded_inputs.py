@@ -204,7 +204,7 @@ def test_wrong(tmp_path: Path) -> None:
     step = StepInput("I", UIDS, 1.0)
     with pytest.raises(InputError, match="an Input is needed"):
         RecordedInput("step", tmp_path / "x.h5")  # type: ignore[arg-type]
-    with pytest.raises(InputError, match=r"interval is wrong: .* at least 1"):
+    with pytest.raises(InputError, match=r"interval is wrong: .* whole number, 1 to"):
         RecordedInput(step, tmp_path / "x.h5", 0)
     lost = RecordedInput(step, tmp_path / "no" / "x.h5")
     with LPU(circuit(), DT, lost, [HDF5Recorder(tmp_path / "o.h5", [("V", None)])]) as lpu:
