@@ -50,28 +50,27 @@ def read_columns(path: Path, expected: Columns) -> tuple[Columns, int]:
     """
     import h5py
 
+    from ..io.hdf5_files import open_hdf5, reading
+
     faults = Faults(str(path))
     found: dict[str, dict[str, NDArray[np.float64]]] = {}
-    try:
-        with h5py.File(path, "r") as file:
-            if file.attrs.get("format") != FORMAT:
-                say = "holds no weights of layers; give a file that Trainer.save has written"
-                raise NeurodriverError(f"{path}: {say}")
-            for group, some in expected.items():
-                for name, values in some.items():
-                    where = f"{group}/{name}"
-                    one = file.get(where)
-                    if not isinstance(one, h5py.Dataset) or one.shape != values.shape:
-                        got = f"shape {one.shape}" if isinstance(one, h5py.Dataset) else "nothing"
-                        faults.add(f"{quoted(where)}: needs shape {values.shape} (got {got})")
-                        continue
-                    column = np.asarray(one[()], np.float64)
-                    if not np.isfinite(column).all():
-                        faults.add(f"{quoted(where)}: holds numbers that are not finite")
-                    found.setdefault(group, {})[name] = column
-            trials = int(file.attrs["trials"])
-    except (OSError, KeyError, TypeError, ValueError) as error:
-        raise NeurodriverError(f"{path}: cannot be read ({error})") from None
+    with reading(path, NeurodriverError), open_hdf5(path, NeurodriverError) as file:
+        if file.attrs.get("format") != FORMAT:
+            say = "holds no weights of layers; give a file that Trainer.save has written"
+            raise NeurodriverError(f"{path}: {say}")
+        for group, some in expected.items():
+            for name, values in some.items():
+                where = f"{group}/{name}"
+                one = file.get(where)
+                if not isinstance(one, h5py.Dataset) or one.shape != values.shape:
+                    got = f"shape {one.shape}" if isinstance(one, h5py.Dataset) else "nothing"
+                    faults.add(f"{quoted(where)}: needs shape {values.shape} (got {got})")
+                    continue
+                column = np.asarray(one[()], np.float64)
+                if not np.isfinite(column).all():
+                    faults.add(f"{quoted(where)}: holds numbers that are not finite")
+                found.setdefault(group, {})[name] = column
+        trials = int(file.attrs["trials"])
     if faults.count:
         raise NeurodriverError(faults.report())
     return found, trials

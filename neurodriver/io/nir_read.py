@@ -21,6 +21,7 @@ from ..circuit.node_columns import POPULATION
 from ..errors import CircuitError, Faults, near, quoted
 from ..model.kinds import SPIKES
 from ..model.library import shipped
+from .hdf5_files import open_hdf5
 from .optional import needed
 
 NEURONS = {
@@ -106,12 +107,13 @@ def read_nir(source: Any, *, strict: bool = False) -> Circuit:
 
 
 def _graph(nir: Any, path: Path, where: str) -> Any:
-    if not path.is_file():
-        raise CircuitError(f"{where}: no such file")
+    open_hdf5(path).close()  # damage that would hang the package
     try:
         return nir.read(path)
     except Exception as error:  # the package raises what it meets
-        said = " ".join(str(error).split())[:200]
+        said = "its nodes or edges are not as those of NIR"
+        if isinstance(error, OSError | KeyError | ValueError):
+            said = " ".join(str(error).split())[:200]
         raise CircuitError(f"{where}: cannot be read as NIR ({said})") from None
 
 
@@ -182,7 +184,8 @@ class _NIRReader:
             if column.shape != shape or column.dtype.kind not in "fiu":
                 say = f"must be {shape} numbers (got {column.dtype}, {column.shape})"
                 self.faults.add(f"node {quoted(name)} ({kind}): '{key}' {say}")
-        return {key: column.astype(np.float64) for key, column in found.items()}
+        numbers = {key: column for key, column in found.items() if column.dtype.kind in "fiu"}
+        return {key: column.astype(np.float64) for key, column in numbers.items()}
 
     def _ways(self, source: str, at: str, names: tuple[str, ...]) -> Iterator[Way]:
         """Yield all paths that begin at a population."""

@@ -19,7 +19,7 @@ from isolated import CLEAR, LEGAL, WARNED, Case, Unnoticed
 Edit = Callable[[h5py.File], None]
 
 ANY = (CLEAR, WARNED, LEGAL)
-KINDS = ("circuit", "rules", "rows", "events", "recording", "checkpoint")
+KINDS = ("circuit", "rules", "rows", "events", "recording", "checkpoint", "weights", "nir")
 
 UNREAD = {
     "'/' without 'origin'": "who wrote the file",
@@ -33,6 +33,10 @@ UNREAD = {
     "'spike_state/valid_steps' is a number": "the rows of V say how long the run was",
     "'spike_state/data/index' is vast": "its values are 0, as before",
     "'seed' of": "it is 0, as before",
+    "no 'version'": "the version of the package nir that wrote the file",
+    "'version' ": "the version of the package nir that wrote the file",
+    "'trials' of '/' is 0": "it is 0, as before",
+    "no 'node/nodes/lif/v_reset'": "it is 0, as before",
 }
 """Edits that may change nothing, and why; all others change what is read, or are refused."""
 

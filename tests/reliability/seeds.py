@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import random
+import shutil
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import h5py
+import nir
 import numpy as np
 from support import ALPHA, IAF, graph, node
 
 import neurodriver as nd
+from neurodriver import error_driven
 from neurodriver.inputs.file import FileInput
 from neurodriver.state.checkpoint import Checkpoint
 
@@ -20,6 +24,15 @@ NODES = {
     "s": node("AlphaSynapse", ALPHA, reverse=0.0),
     "b": node("LeakyIAF", IAF, side="left"),
 }
+NEUROML = """<?xml version="1.0"?>
+<neuroml xmlns="http://www.neuroml.org/schema/neuroml2" id="x">
+<iafTauCell id="tau" leakReversal="-50mV" thresh="-55mV" reset="-0.07V" tau="30ms"/>
+<iafRefCell id="cap" leakReversal="-50mV" thresh="-55mV" reset="-0.07V" C="0.2nF"
+  leakConductance="0.01uS" refract="4ms"/>
+<izhikevichCell id="bursts" v0="-70mV" thresh="30mV" a="0.02" b="0.2" c="-50" d="2"/>
+</neuroml>
+"""
+
 EDGES = [("a", "s", {"variable": "spike_state", "delay": 0.001}), ("s", "b", {"variable": "g"})]
 
 
@@ -48,6 +61,15 @@ def make(folder: Path) -> dict[str, Path]:
         file["spike_state/uids"] = np.array([b"s"])
         file["spike_state/data/time"] = np.linspace(0, 0.01, 20)
         file["spike_state/data/index"] = np.zeros(20, np.int32)
+    populations().save(out["sonata"])  # and the files of nodes and edges beside it
+    out["neuroml"].write_text(NEUROML)
+    out["edges"].write_text("a,b,weight\n" + "".join(f"n{i},n{i + 1},{i / 4}\n" for i in range(30)))
+    trainer().save(out["weights"])
+    ones = np.ones((2, 3), np.float32)
+    nir.write(out["nir"], nir.NIRGraph(
+        {"in": nir.Input(np.array([3])), "w": nir.Linear(ones), "out": nir.Output(np.array([2])),
+         "lif": nir.LIF(*np.full((4, 2), 0.02, np.float32))},
+        [("in", "w"), ("w", "lif"), ("lif", "out")]))  # fmt: skip
     recorder = nd.HDF5Recorder(out["recording"], [("V", None), ("spike_state", None)])
     with nd.LPU(circuit(), 1e-4, nd.StepInput("I", ["a"], 500.0), recorder) as lpu:
         lpu.run(200)
@@ -58,6 +80,10 @@ def make(folder: Path) -> dict[str, Path]:
 NAMES = {
     "circuit": "circuit.h5", "rules": "rules.h5", "gexf": "circuit.gexf", "rows": "rows.h5",
     "events": "events.h5", "recording": "recording.h5", "checkpoint": "checkpoint.h5",
+    "sonata": "circuit_config.json", "sonata_nodes": "circuit_config/cells_nodes.h5",
+    "sonata_edges": "circuit_config/cells_to_cells_edges.h5",
+    "sonata_types": "circuit_config/cells_to_cells_edge_types.csv",
+    "neuroml": "cells.nml", "nir": "network.nir", "edges": "edges.csv", "weights": "weights.h5",
 }  # fmt: skip
 
 
@@ -70,6 +96,45 @@ def _input(path: Path) -> list[Any]:
                 for to, one in zip(source.targets, chunks, strict=True)]  # fmt: skip
     finally:
         source.close()
+
+
+def _sonata(path: Path) -> nd.Circuit:
+    with tempfile.TemporaryDirectory() as folder:
+        config = Path(folder, NAMES["sonata"])
+        populations().save(config)
+        (place,) = Path(folder).rglob(path.name)
+        shutil.copy(path, place)
+        return nd.Circuit.from_sonata(config)
+
+
+def _edges(path: Path) -> nd.Circuit:
+    return nd.Circuit.from_tables(path, source="a", target="b", model="LeakyIAFShiu")
+
+
+def trainer() -> error_driven.Trainer:
+    """Return a trainer of a network of two layers."""
+    network = error_driven.Network(minus=20, plus=10, seed=1)
+    network.layer("in", "input", (2, 2))
+    network.layer("out", "target", (2, 2))
+    network.connect("in", "out")
+    return error_driven.Trainer(network)
+
+
+def _weights(path: Path) -> list[Any]:
+    with trainer() as made:
+        made.load(path)
+        with tempfile.TemporaryDirectory() as folder:
+            again = Path(folder, "again.h5")
+            made.save(again)
+            found: list[Any] = [made.trials]
+            with h5py.File(again) as file:
+                file.visititems(lambda name, one: found.append((name, contents_of(one))))
+            return found
+
+
+def contents_of(part: Any) -> Any:
+    """Return the values of a data set, or nothing for a group."""
+    return part[()] if isinstance(part, h5py.Dataset) else None
 
 
 def _recording(path: Path) -> list[Any]:
@@ -90,6 +155,8 @@ def _recording(path: Path) -> list[Any]:
 READ: dict[str, Callable[[Path], Any]] = {
     "circuit": nd.Circuit.from_file, "rules": nd.Circuit.from_file, "gexf": nd.Circuit.from_file,
     "rows": _input, "events": _input, "recording": _recording, "checkpoint": Checkpoint,
+    "sonata": _sonata, "sonata_nodes": _sonata, "sonata_edges": _sonata, "sonata_types": _sonata,
+    "neuroml": nd.read_neuroml, "nir": nd.Circuit.from_nir, "edges": _edges, "weights": _weights,
 }  # fmt: skip
 """What reads a file of each kind."""
 

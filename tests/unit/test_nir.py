@@ -250,6 +250,6 @@ def test_not_written(tmp_path: Path) -> None:
         Circuit([cells]).save(tmp_path / "a.nir")
     assert list(tmp_path.iterdir()) == []
     (tmp_path / "b.nir").write_text("x")
-    for name, words in (("b", "cannot be read as NIR"), ("c", "no such file")):
+    for name, words in (("b", "cannot be read as HDF5"), ("c", "no such file")):
         with pytest.raises(NeurodriverError, match=words):
             Circuit.from_file(tmp_path / f"{name}.nir")
