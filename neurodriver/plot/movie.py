@@ -40,16 +40,16 @@ def _panels(value: Any, name: str) -> int:
     return whole_number(value, name, 1, 1000)
 
 
-def _positive(value: Any, name: str) -> float:
-    if not 0 < (found := number(value, name)) <= 1000:
+def _positive(value: Any, name: str) -> Any:
+    if not 0 < number(value, name) <= 1000:
         raise ArgumentError(f"{name} must be above 0, 1,000 at most, got {value!r:.60}")
-    return found
+    return value
 
 
-def _dots(value: Any, name: str) -> float:
-    if not 10 <= (found := number(value, name)) <= 10_000:
+def _dots(value: Any, name: str) -> Any:
+    if not 10 <= number(value, name) <= 10_000:
         raise ArgumentError(f"{name} must be 10 to 10,000 dots an inch, got {value!r:.60}")
-    return found
+    return value
 
 
 def _inches(value: Any, name: str) -> tuple[float, float]:
@@ -213,8 +213,6 @@ class Movie:
         start, stop : float, optional
             Time window, s.
         """
-        if not 0 < fps < np.inf:
-            raise NeurodriverError(f"fps has to be positive, got {fps:g}")
         frames = map(self.show, self.times(interval, start, stop).tolist())
         return write_movie(path, self.figure, frames, fps, dpi, codec)
 

@@ -178,7 +178,7 @@ def test_frames_of_from_tables(tmp_path: Path) -> None:
     assert first.digest == second.digest and first.select(type="y").uids.tolist() == [str(B)]
     with pytest.raises(CircuitError, match=r"the table of nodes, column 'root', row 2: the id 7.*"):
         Circuit.from_tables(pa.table(edges), nodes.reset_index().astype({"root": float}), **given)
-    with pytest.raises(CircuitError, match=r"a file, a frame of pandas.*got list"):
+    with pytest.raises(CircuitError, match=r"a file, a frame of pandas.*got \[1, 2\]"):
         Circuit.from_tables([1, 2], **given)
 
 

@@ -239,7 +239,7 @@ def test_what_does_not_fit_is_told(recording: Any, tmp_path: Path) -> None:
             movie.save(tmp_path / "x.gif")
     movie = Movie()
     movie.add(V)
-    with pytest.raises(NeurodriverError, match="fps has to be positive, got 0"):
+    with pytest.raises(NeurodriverError, match="fps must be above 0, 1,000 at most, got 0"):
         movie.save(tmp_path / "x.gif", fps=0)
     with pytest.raises(NeurodriverError, match=r"x\.gif: cannot be written"):
         movie.save(tmp_path / "none" / "x.gif")
