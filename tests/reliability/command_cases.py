@@ -40,7 +40,10 @@ GOOD = {
 WITHOUT_EFFECT = {"--threads", "--device", "--executor", "--backend", "--nonfinite", "--merge"}
 """Options that do not change what is written."""
 
-DEFAULTS = {"run circuit.gexf --dt 1e-4 --duration 2e-3 -o out.h5 --seed 0"}
+DEFAULTS = {
+    f"run circuit.gexf --dt 1e-4 --duration 2e-3 -o out.h5 {one}"
+    for one in ("--seed 0", "--port 0")
+}
 """Command lines that say what holds without the option."""
 
 
