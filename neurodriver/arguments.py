@@ -101,8 +101,8 @@ def instance(kind: type) -> Check:
     return check
 
 
-def function(value: Any, name: str) -> Any:
-    """Return something that can be called."""
+def callback(value: Any, name: str) -> Any:
+    """Return a function, or an object that can be called as one."""
     if not callable(value) or isinstance(value, type):
         raise _wrong(name, "a function", value)
     return value
@@ -123,6 +123,11 @@ def whole_number(value: Any, name: str, least: int = 0, most: int = 2**63 - 1) -
     if type(number) is not int or not least <= number <= most:
         raise _wrong(name, f"a whole number, {least:,} to {most:,}", value)
     return number
+
+
+def from_one_on(value: Any, name: str) -> int:
+    """Return a whole number, at least 1."""
+    return whole_number(value, name, 1)
 
 
 def truth(value: Any, name: str) -> bool:

@@ -33,7 +33,8 @@ _THIRD = re.compile(r"\bupdate\s*\([^,()]*,[^,()]*,\s*(?:const\s+)?int\s+(\w+)\s
 _STRIDE = re.compile(r"\b(\w+)\s*=[^=;,][^;,]*\bgridDim\b")
 _LOOP = re.compile(r"\bfor\s*\(")
 _OF_THE_PROCESS = re.compile(
-    r"\b(?:throw|try|catch|new|delete|malloc|calloc|realloc|free|exit|_Exit|quick_exit|abort|longjmp)\b"
+    r"\b(?:throw|try|catch|new|delete)\b|"
+    r"\b(?:malloc|calloc|realloc|free|exit|_Exit|quick_exit|abort|longjmp)\b(?=\s*\()"
 )
 _DEVICE_ONLY = ("curand", "thrust", "cub/", "cooperative_groups", "device_atomic")
 

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from neurodriver.arguments import (
     ArgumentError,
+    callback,
     checked_arguments,
-    function,
     optional,
     text,
     whole_number,
@@ -69,7 +69,7 @@ class Trainer(Trials):
     # -- epochs ---------------------------------------------------------------------------------
 
     @checked_arguments(
-        environment=_shown, epochs=whole_number, trials=whole_number, stop=optional(function)
+        environment=_shown, epochs=whole_number, trials=whole_number, stop=optional(callback)
     )
     def train(
         self,

@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 from neurodriver.arguments import (
     ArgumentError,
     checked_arguments,
+    from_one_on,
     keyed,
     optional,
     truth,
-    whole_number,
 )
 from neurodriver.errors import RequestError, near, quoted
 from neurodriver.run.lpu import LPU
@@ -41,10 +41,6 @@ READ = (
 """States that learning and statistics read at the end of a trial."""
 
 
-def _interval(value: Any, name: str) -> int:
-    return whole_number(value, name, 1)
-
-
 def _a_communicator(value: Any, name: str) -> Any:
     if not hasattr(value, "Get_rank"):
         raise ArgumentError(f"{name} must be a communicator of mpi4py, got {value!r:.60}")
@@ -56,8 +52,8 @@ class Trials:
 
     @checked_arguments(
         communicator=optional(_a_communicator),
-        slow_interval=_interval,
-        inhibition_interval=_interval,
+        slow_interval=from_one_on,
+        inhibition_interval=from_one_on,
     )
     def __init__(
         self,

@@ -9,7 +9,7 @@ from typing import Any
 
 import h5py
 
-from ..arguments import checked_arguments, file_path, number, optional, text, whole_number
+from ..arguments import checked_arguments, file_path, from_one_on, number, optional, text
 from ..errors import RecordingError, near, quoted
 from ..io.hdf5_files import open_hdf5, reading, written_hdf5
 from ..io.write import new_file
@@ -21,12 +21,8 @@ from .sources import FileSource, StoredVariable
 from .variable import Variable
 
 
-def _interval(value: Any, name: str) -> int:
-    return whole_number(value, name, 1)
-
-
 @checked_arguments(
-    path=file_path, group=text, dt=optional(number), sample_interval=optional(_interval),
+    path=file_path, group=text, dt=optional(number), sample_interval=optional(from_one_on),
     start_time=optional(number),
 )  # fmt: skip
 def open_recording(

@@ -186,8 +186,8 @@ class LPU(Checkpoints):
         self.dt, self.seed = float(dt), seed
         manager_id, namespace = _MANAGED.get(), self.circuit.random_namespace
         self.random_namespace = (manager_id or "") if namespace is None else namespace
-        given = [inputs, *(copies.inputs if copies and copies.inputs else ())]
-        every = [one_or_several(some, Input, "LPU: inputs") for some in given]
+        given = [("LPU", inputs), *(("Batch", one) for one in ((copies and copies.inputs) or ()))]
+        every = [one_or_several(some, Input, f"{who}: inputs") for who, some in given]
         self.own_inputs: list[list[Input]]
         self.inputs, *self.own_inputs = (
             [one.in_random_namespace(self.random_namespace) for one in some] for some in every

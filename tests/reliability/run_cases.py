@@ -109,7 +109,7 @@ CUDA_EDITS = {
                  "return;", "__syncthreads();", "u = NAN;", "u = 1e400;", "#error no", "#include <no/such.h>",
                  "system(\"true\");", "static int n; u = n++;", "auto f = [] { return -61.0; }; u = f();",
                  "u = \"x\";", "u = new double;", "delete g_u;", "goto end;", "asm(\"nop\");",
-                 "u = 7 / (int)(g_threshold[i] / 1000);", "u = g_u[1 << 30];", "exit(3);",
+                 "u = 7 / (int)(g_threshold[i] / 1000);", "u = g_u[1 << 30];", "exit(3);", "float free = u; u = free - 61;",
                  "#define u v", "u = sizeof(no);", "template <int n> u = n;", "}", "{", "*/", "/*"),
     "__global__": ("", "__device__", "extern", "__global__ __global__"),
     "void update": ("int update", "void updates", "void", "update"),
