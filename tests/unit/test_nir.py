@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import h5py
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -253,3 +254,17 @@ def test_not_written(tmp_path: Path) -> None:
     for name, words in (("b", "cannot be read as HDF5"), ("c", "no such file")):
         with pytest.raises(NeurodriverError, match=words):
             Circuit.from_file(tmp_path / f"{name}.nir")
+
+
+def test_texts_in_place_of_numbers(tmp_path: Path) -> None:
+    """The node and the parameter are named, as for any other wrong column."""
+    path = tmp_path / "texts.nir"
+    nir.write(path, network())
+    with h5py.File(path, "r+") as file:
+        values = file["node/nodes/lif/tau"]
+        count = len(values)
+        del file["node/nodes/lif/tau"]
+        file["node/nodes/lif/tau"] = np.array([b"x"] * count)
+    said = r"texts\.nir: node 'lif' \(LIF\): 'tau' must be .* numbers"
+    with pytest.raises(CircuitError, match=said):
+        Circuit.from_nir(path)
