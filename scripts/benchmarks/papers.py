@@ -90,7 +90,7 @@ class Ceiling:
             model = groups[0].model
             less = {"update": self.update, "__doc__": "Does less."}
             groups[0] = replace(groups[0], model=type(model.__name__, (model,), less))
-        return replace(circuit, groups=tuple(groups)), *rest
+        return circuit.with_parts(groups, circuit.connections), *rest
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,6 +40,25 @@ def test_all_can_be_imported() -> None:
     assert done.returncode == 0, done.stderr
 
 
+ROWS = """
+from benchmarks import coba_lif
+from benchmarks.papers import Case, row
+network = {"neurons": 200}
+case = Case("coba_lif", "vogels_abbott_2005", network, (), 4.0, ceilings=coba_lif.CEILINGS)
+found = row(case, 1, None)
+assert found["us a step"] > 0, found
+assert all(one.told in found["floor"] for one in coba_lif.CEILINGS), found
+"""
+
+
+def test_a_row_with_ceilings() -> None:
+    """A published network is measured beside the same network with less to do."""
+    own = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (ROOT, SCRIPTS)))}
+    words = [sys.executable, "-c", ROWS]
+    done = subprocess.run(words, capture_output=True, text=True, env=own, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.parametrize(("name", "arguments"), PARTS)
 def test_two_ranks(name: str, arguments: list[str], tmp_path: Path) -> None:
     """A part prints one line of JSON, with times above 0."""
