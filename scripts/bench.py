@@ -58,6 +58,7 @@ CASES = (
     "hmax",
     "sheet",
     "associator",
+    "lvis",
 )
 
 TABLE = (
@@ -86,6 +87,7 @@ TABLE = (
     "stdp_izhikevich",
     "reward",
     "hmax",
+    "lvis",
 )
 """Cases that run on any backend, most with targets on the GPU."""
 

@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 from ..errors import NeurodriverError
 
 if TYPE_CHECKING:
+    from ..model.synapse_texts import SynapseTexts
     from ..plan.arrays import Key
     from ..plan.sums.gather import Gather
+    from .synapse_sets import SynapsePlace
 
 At = slice | NDArray[np.int64]
 """Elements of an array."""
@@ -48,6 +50,14 @@ class LiveMemory(Protocol):
 
     def reads(self, wanted: Sequence[tuple[Key, slice]]) -> StateReads:
         """Return what reads elements of some states again and again."""
+        ...
+
+    def address(self, key: Key) -> int:
+        """Return where an array is in the memory that `synapses` can read."""
+        ...
+
+    def synapses(self, texts: SynapseTexts, threads: int) -> SynapsePlace:
+        """Return memory for numbers of synapses beside the program, and what runs texts there."""
         ...
 
     def read_row(self, variable: str, step: int, at: At) -> NDArray[Any]:

@@ -99,15 +99,13 @@ class Averages:
         return True
 
     @property
-    def difference(self) -> Reals | None:
+    def difference(self) -> Reals:
         """AvgDif: relative average activity minus target average, (units,).
 
-        It is 0 where there is no activity, and None in layers whose target averages do not change.
+        It is 0 where there is no activity, and in layers whose target averages do not change.
         """
-        if not self.hidden:
-            return None
         mean = _means(self.activity, self._layer.pools)
-        none = mean < LEAST
+        none = (mean < LEAST) | (not self.hidden)
         out: Reals = np.where(none, 0.0, self.activity / np.where(none, 1, mean) - self.target)
         return out
 

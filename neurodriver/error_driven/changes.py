@@ -1,20 +1,27 @@
-"""Changes of the weights of a path at the end of a trial, from bins and traces of its layers."""
+"""``Synapses``: the weights of all paths, and which texts change them after a trial."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .contrast import contrast
-from .neuron_text import BIN
-from .pairs import SomeSynapses, SynapsePairs
+from neurodriver.backends.synapse_sets import SynapseSet
+from neurodriver.run.synapse_links import Linked, LinkedSets
+
+from .circuit import first_units
+from .contrast import linear_of
+from .learning_texts import TEXTS
+from .network import Network, NetworkPath
+from .neuron_text import BIN, BINS
 from .starts import Weights
-from .whole import Counts, real, whole
+
+if TYPE_CHECKING:
+    from neurodriver.run.lpu import LPU
 
 Reals = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 States = Mapping[str, Reals]
 
 WINDOW = 16
@@ -22,9 +29,6 @@ WINDOW = 16
 
 PRODUCT = 8 / 16
 """Factor of the sum over the bins of this product."""
-
-LEAST_CAD = 0.1
-"""In hidden layers the weights into a unit change only if its CaD is above this value."""
 
 
 def phase_weights(bins: int, plus: int) -> tuple[Reals, Reals]:
@@ -50,6 +54,28 @@ def phase_weights(bins: int, plus: int) -> tuple[Reals, Reals]:
     return 0.4 * p, 0.4 * d
 
 
+def bin_weights(bins: int, plus: int, by_target: bool, cap_scale: float) -> Reals:
+    """Return the weights of the last `BINS` bins in the sum of products, (BINS,).
+
+    Parameters
+    ----------
+    bins, plus : int
+        Number of bins of a trial, and of its plus phase.
+    by_target : bool
+        Whether the receiving layer has targets, or is driven in the plus phase.
+    cap_scale : float
+        Factor of potentiation, in such layers.
+    """
+    out, trial = np.zeros(BINS), slice(BINS - bins, BINS)
+    if by_target:
+        p, d = phase_weights(bins, plus)
+        out[trial] = cap_scale * p - d
+        return out
+    first = max((bins * BIN - 1 - WINDOW * BIN) // BIN, 0)
+    out[trial][first : first + WINDOW] = PRODUCT
+    return out
+
+
 def rate_factors(states: States, on: bool, least: float) -> Reals:
     """Return the learning rate factor of each receiver, (receivers,).
 
@@ -71,166 +97,127 @@ def rate_factors(states: States, on: bool, least: float) -> Reals:
     return out
 
 
-class Learning:
-    """The weights of a path, and the rules by which they change.
+def rule_of(path: NetworkPath, own: Mapping[str, float | bool]) -> str:
+    """Return the text by which the weights of a path learn."""
+    if own["hebb"]:
+        return "hebb"
+    if path.kind != "context" and path.receiver.learns_by_target:
+        return "target"
+    rule = "context" if path.kind == "context" else "cortex"
+    return rule if own["tau_trace"] == 1 else f"{rule}, averaged"
+
+
+class Synapses:
+    """The weights of all paths of a network, in the memory of the backend.
 
     Parameters
     ----------
-    pairs : SynapsePairs
-    weights : Weights
-    own : mapping of str to float
-        Parameters of the path.
-    by_target : bool
-        Whether the receiving layer has targets, or is driven in the plus phase.
-    context : bool
-        Whether the path sends context.
-    bins : (int, int)
-        Number of bins of a trial, and of the plus phase.
-    items : int
-        Number of items that are shown at the same time.
-    changes : (synapses,) int64
-        DWt: changes that `learn` adds up and `apply` applies, in multiples of `whole.UNIT`. The
-        caller sums them over ranks, and sets them to 0 after `apply`.
+    network : Network
+    weights : mapping of str to Weights
+        Name of a path -> its initial weights.
+    lpu : LPU
+        Of the circuit of the network.
     """
 
-    def __init__(
-        self,
-        pairs: SynapsePairs,
-        weights: Weights,
-        own: Mapping[str, float | bool],
-        by_target: bool,
-        context: bool,
-        bins: tuple[int, int],
-        items: int,
-        changes: Counts,
-    ) -> None:
-        self.pairs, self.weights, self.own, self.by_target = pairs, weights, own, by_target
-        self.context, self.bins, self.changes = context, bins[0], changes
-        self.slow = np.zeros(len(pairs))
-        """DSWt: sum of the changes since the structural weights were changed last, (synapses,)."""
-        averages = not by_target and not own["hebb"] and own["tau_trace"] != 1
-        self.traces = np.zeros((items, len(pairs))) if averages else None
-        """Averages of products over trials, (items, synapses), where the rule reads them."""
-        p, d = phase_weights(*bins)
-        self._phases = float(own["cap_scale"]) * p - d
+    def __init__(self, network: Network, weights: Mapping[str, Weights], lpu: LPU) -> None:
+        self.network = network
+        paths = network.paths.values()
+        self._own = {path.name: network.parameters(path) for path in paths}
+        self._rules = {path.name: rule_of(path, self._own[path.name]) for path in paths}
+        units = sum(layer.count for layer in network.layers.values())
+        self._linked = LinkedSets(
+            lpu,
+            TEXTS,
+            {path.name: self._set(path, weights[path.name]) for path in paths},
+            {path.name: self._link(path) for path in paths},
+            units,
+        )
 
-    def learn(self, item: int, sender: States, receiver: States, rate: Reals) -> None:
-        """Compute the changes of weights after a trial of one item, and add them to ``changes``.
+    def _set(self, path: NetworkPath, weights: Weights) -> SynapseSet:
+        own, rule, pairs = self._own[path.name], self._rules[path.name], path.pairs
+        network, by_target = self.network, path.receiver.learns_by_target
+        bins = network.cycles // BIN, network.plus // BIN
+        numbers = {name: own[name] for name in TEXTS.numbers if name in own}
+        numbers["adapts"] = bool(own["swt_adapts"]) and not by_target
+        numbers["balances"] = path.kind != "inhib" and path.receiver.hidden
+        scale = float(own["cap_scale"])
+        return SynapseSet(
+            pairs.first,
+            pairs.pre.astype(np.int32),
+            vars(weights),
+            {**numbers, "bin_weights": bin_weights(*bins, by_target, scale)},
+            keeps="averaged" in rule,
+            offset=first_units(network)[path.receiver.name],
+        )
+
+    @staticmethod
+    def _link(path: NetworkPath) -> Linked:
+        carried = "" if path.kind == "context" else path.name
+        return Linked((path.sender.name, path.receiver.name), carried, path.pairs.by_sender)
+
+    @property
+    def changes(self) -> NDArray[np.int64]:
+        """Changes that `learn` has added up, in multiples of `UNIT`; of all paths, one array."""
+        return self._linked.sets.counts
+
+    @changes.setter
+    def changes(self, values: NDArray[np.int64]) -> None:
+        self._linked.sets.counts = values
+
+    def learn(self, rates: Reals) -> None:
+        """Compute the changes that follow from the last trial, and add them up over items.
 
         Parameters
         ----------
-        item : int
-            Number of the item.
-        sender, receiver : mapping of str to array
-            States of both layers at the end of the trial.
-        rate : (receivers,) float64
-            Learning rate factors, see `rate_factors`.
+        rates : (items, units) float64
+            Learning rate factors of all units, see `rate_factors`.
         """
-        active = receiver["CaD"] > LEAST_CAD
-        if self.by_target or self.context or self.own["hebb"]:
-            active = np.ones(len(active), bool)
-        some = self.pairs.of(active)
-        if not len(some.which):
-            return
-        linear, lrate = some.of(self.weights.linear), float(self.own["lrate"])
-        if self.own["hebb"]:
-            change = lrate * self._hebb(some, sender["LearnCaP"], receiver["LearnCaP"], linear)
-        elif self.context:
-            trace = self._traced(some, item, sender["BurstPrv"][some.pre])
-            learned = (receiver["LearnCaP"] - receiver["LearnCaD"])[some.post]
-            change = self._bounded(lrate * (trace * learned), linear)
-        else:
-            sent, received = (states["bins"].T[-self.bins :] for states in (sender, receiver))
-            if self.by_target:
-                products = some.products(self._phases[:, None] * sent, received)
-                error = rate[some.post] * products
-            else:
-                error = self._cortex(some, item, sent, received, receiver, rate)
-            change = self._bounded(lrate * error, linear)
-        some.add(self.changes, whole(change))
+        rules = {n: rule for n, rule in self._rules.items() if self._own[n]["learn"]}
+        self._linked.run(rules, {"rate": rates})
 
-    def _cortex(
-        self,
-        some: SomeSynapses,
-        item: int,
-        sent: Reals,
-        received: Reals,
-        receiver: States,
-        rate: Reals,
-    ) -> Reals:
-        first = max((self.bins * BIN - 1 - WINDOW * BIN) // BIN, 0)
-        window = slice(first, first + WINDOW)
-        product = some.products(PRODUCT * sent[window], received[window])
-        trace = self._traced(some, item, product)
-        delta = ((receiver["LearnCaP"] - receiver["LearnCaD"]) * rate)[some.post]
-        out: Reals = np.where(product > float(self.own["synapse_threshold"]), trace * delta, 0.0)
-        return out
+    def apply(self) -> None:
+        """Apply the changes to the linear weights."""
+        self._linked.run({
+            name: "apply, centred" if own["sub_mean"] else "apply"
+            for name, own in self._own.items() if own["learn"]
+        })  # fmt: skip
 
-    def _traced(self, some: SomeSynapses, item: int, product: Reals) -> Reals:
-        """Return the average of products over trials, and store it; with tau 1 the product."""
-        if self.traces is None:
-            return product
-        trace = some.of(self.traces[item])
-        trace += (product - trace) / float(self.own["tau_trace"])
-        some.put(self.traces[item], trace)
-        return trace
-
-    @staticmethod
-    def _bounded(change: Reals, linear: Reals) -> Reals:
-        """Return changes that become smaller, the nearer the linear weights are to a bound."""
-        out: Reals = change * np.where(change > 0, 1 - linear, linear)
-        return out
-
-    @staticmethod
-    def _hebb(some: SomeSynapses, sent: Reals, received: Reals, linear: Reals) -> Reals:
-        before, after = sent[some.pre], received[some.post]
-        out: Reals = after * (0.5 * before * (1 - linear) - (1 - before) * linear)
-        return out
-
-    def apply(self) -> bool:
-        """Apply the changes to the linear weights; return whether any weight has changed."""
-        which = np.flatnonzero(self.changes)
-        if not len(which):
-            return False
-        change = real(self.changes[which])
-        if taken := float(self.own["sub_mean"]):
-            change -= taken * self._mean_change()[self.pairs.post[which]]
-        self.slow[which] += change
-        w = self.weights
-        w.linear[which] = linear = np.clip(w.linear[which] + change, 0, 1)
-        w.weight[which] = w.structural[which] * contrast(linear)
-        return True
-
-    def _mean_change(self) -> Reals:
-        """Return the mean of each receiver's nonzero changes; 0 if it has fewer than two."""
-        moved = self.changes != 0
-        several = self.pairs.sums(moved.astype(float)) > 1
-        out: Reals = np.where(several, self.pairs.means(real(self.changes), moved), 0.0)
-        return out
-
-    def adapt_structure(self, difference: Reals | None) -> None:
-        """Change the structural weights, and move the receivers towards their target averages.
+    def adapt(self, difference: Reals) -> None:
+        """Change structural weights, and move the receivers towards their target averages.
 
         Parameters
         ----------
-        difference : (receivers,) float64 or None
-            Average activity of each receiver, divided by that of its layer, minus its target
-            average. Weights into units that are too active become smaller. None: no such change.
+        difference : (units,) float64
+            Average activity of each unit, divided by that of its layer, minus its target average.
+            Weights into units that are too active become smaller.
         """
-        w, own, pairs = self.weights, self.own, self.pairs
-        if own["swt_adapts"] and not self.by_target:
-            low, high = float(own["swt_least"]), float(own["swt_most"])
-            room = np.where(self.slow >= 0, high - w.structural, w.structural - low)
-            moved = self.slow * room
-            moved -= pairs.means(moved)[pairs.post]
-            w.structural = w.structural + float(own["swt_rate"]) * moved
-            self.slow[:] = 0
-            w.take(w.weight)
-            decay = np.clip(0.0008 * (pairs.means(w.weight) - 0.5), 0, 0.0008)
-            w.linear = w.linear - w.linear * decay[pairs.post]
-            w.renew()
-        if difference is not None:
-            scale = (-0.005 * difference)[pairs.post]
-            room = np.where(scale >= 0, 1 - w.linear, w.linear)
-            w.linear = w.linear + scale * w.structural * room
-            w.renew()
+        self._linked.run(
+            {name: "adapt" for name, own in self._own.items() if own["learn"]},
+            {"difference": difference},
+        )
+
+    def read(self, path: str, name: str) -> Reals:
+        """Return a number of each synapse of a path, (synapses,), or ``trace`` (items, synapses).
+
+        The names are those of `TEXTS`.
+        """
+        return self._linked.sets.read(path, name)
+
+    def write(self, path: str, numbers: Mapping[str, Reals]) -> None:
+        """Set numbers of each synapse of a path."""
+        for name, values in numbers.items():
+            self._linked.sets.write(path, name, values)
+        self._linked.run({path: "send"})
+
+    def take(self, path: str, weight: Reals) -> None:
+        """Set the weights of a path, and compute its linear weights from them."""
+        linear = linear_of(weight, self.read(path, "structural"))
+        self.write(path, {"weight": weight, "linear": linear})
+
+    def averaged(self, path: str) -> bool:
+        """Whether the rule of a path has an average of products over trials."""
+        return "averaged" in self._rules[path]
+
+    def close(self) -> None:
+        """Give the memory back."""
+        self._linked.close()

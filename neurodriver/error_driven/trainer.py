@@ -19,7 +19,6 @@ from neurodriver.arguments import (
 )
 from neurodriver.errors import RequestError, near, quoted
 
-from .changes import Learning
 from .network import NetworkPath
 from .settings import path_name
 from .statistics import Log
@@ -193,11 +192,8 @@ class Trainer(Trials):
             For a file of another network, or one that cannot be read. The network is unchanged.
         """
         found, self.learner.trials = read_columns(Path(path), self._columns())
-        for name, learning in self.learner.paths.items():
-            for number, values in found[f"paths/{name}"].items():
-                of_weights = number in WEIGHTS.values()
-                setattr(learning.weights if of_weights else learning, number, values)
-            self._send(name)
+        for name in self.network.paths:
+            self.synapses.write(name, found[f"paths/{name}"])
         for name, averages in self.learner.averages.items():
             for number, values in found[f"layers/{name}"].items():
                 setattr(averages, number, values if values.ndim else float(values))
@@ -206,9 +202,9 @@ class Trainer(Trials):
     def _columns(self) -> dict[str, dict[str, Reals]]:
         """Return all arrays that `save` writes: group -> name -> values."""
         out: dict[str, dict[str, Reals]] = {}
-        for name, learning in self.learner.paths.items():
-            own = {number: getattr(learning.weights, number) for number in WEIGHTS.values()}
-            out[f"paths/{name}"] = {**own, "slow": learning.slow}
+        for name in self.network.paths:
+            own = (*WEIGHTS.values(), "slow")
+            out[f"paths/{name}"] = {one: self.synapses.read(name, one) for one in own}
         for name, averages in self.learner.averages.items():
             kept = ("target", "activity", "mean", "gi_mult")
             out[f"layers/{name}"] = {one: np.asarray(getattr(averages, one)) for one in kept}
@@ -252,9 +248,8 @@ class Trainer(Trials):
             NaN where there is no synapse. With ``items``, ``Tr`` has an axis of items at the
             beginning.
         """
-        learning = self.learner.paths[self._path(sender, receiver, kind).name]
-        pairs = learning.pairs
-        values = self._numbers(learning, name)
+        path = self._path(sender, receiver, kind)
+        pairs, values = path.pairs, self._numbers(path.name, name)
         out = np.full((*values.shape[:-1], pairs.receivers, pairs.senders), np.nan)
         out[..., pairs.post, pairs.pre] = values
         return out
@@ -266,18 +261,17 @@ class Trainer(Trials):
         structural weight. Values without a synapse are ignored.
         """
         path = self._path(sender, receiver, kind)
-        learning, pairs = self.learner.paths[path.name], path.pairs
+        pairs = path.pairs
         given = np.asarray(values, np.float64)
         if given.shape != (pairs.receivers, pairs.senders):
             want = f"(receivers, senders) = {(pairs.receivers, pairs.senders)}"
             raise RequestError(f"path {quoted(path.name)}: {want} is needed, got {given.shape}")
         new = given[pairs.post, pairs.pre]
-        most = 2 * learning.weights.structural
+        most = 2 * self.synapses.read(path.name, "structural")
         if not ((new >= 0) & (new <= most)).all():
             say = "weights lie between 0 and twice the structural weight"
             raise RequestError(f"path {quoted(path.name)}: {say}")
-        learning.weights.take(new)
-        self._send(path.name)
+        self.synapses.take(path.name, new)
 
     def set(self, layer: str, name: str, value: ArrayLike) -> None:
         """Set a parameter or a state of a layer: one value, or an array of the layer's shape.
@@ -299,17 +293,17 @@ class Trainer(Trials):
             raise RequestError(f"no path {quoted(name)}{near(name, self.network.paths)}")
         return self.network.paths[name]
 
-    def _numbers(self, learning: Learning, name: str) -> Reals:
+    def _numbers(self, path: str, name: str) -> Reals:
         """Return a number of the synapses of a path, (synapses,), or (items, synapses)."""
         if name in WEIGHTS:
-            found: Reals = getattr(learning.weights, WEIGHTS[name])
-            return found
+            return self.synapses.read(path, WEIGHTS[name])
         if name == "DSWt":
-            return learning.slow
+            return self.synapses.read(path, "slow")
         if name == "Tr":
-            if learning.traces is None:
+            if not self.synapses.averaged(path):
                 say = "Hebbian paths, paths to targets, and paths with tau_trace = 1 keep no traces"
                 raise RequestError(f"'Tr': {say}")
-            return learning.traces[0] if self.items is None else learning.traces
+            traces = self.synapses.read(path, "trace")
+            return traces[0] if self.items is None else traces
         known = ", ".join((*WEIGHTS, *CHANGES))
         raise RequestError(f"synapses have no {quoted(name)}; they have {known}")

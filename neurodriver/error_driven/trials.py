@@ -21,6 +21,7 @@ from neurodriver.errors import RequestError, near, quoted
 from neurodriver.run.lpu import LPU
 from neurodriver.run.state_reader import StateReader
 
+from .changes import Synapses
 from .circuit import CYCLE, circuit_of, first_units
 from .context import ContextPath
 from .learner import ItemStates, Learner
@@ -34,11 +35,8 @@ if TYPE_CHECKING:
 
 Reals = NDArray[np.float64]
 
-READ = (
-    "bins", "LearnCaP", "LearnCaD", "CaP", "CaD", "CaDBefore", "ActM", "ActP",
-    "ActBeforeM", "ActBeforeP",
-)  # fmt: skip
-"""States that learning and statistics read at the end of a trial."""
+READ = "CaP", "CaD", "CaDBefore", "ActM", "ActP", "ActBeforeM", "ActBeforeP"
+"""States that averages and statistics read at the end of a trial."""
 
 
 def _a_communicator(value: Any, name: str) -> Any:
@@ -73,17 +71,15 @@ class Trials:
         weights = first_weights(network)
         self.lpu = LPU(circuit_of(network, weights), CYCLE, batch=items, **options)
         self._read = StateReader(self.lpu, READ)
+        self.synapses = Synapses(network, weights, self.lpu)
         self.learner = Learner(
-            network, weights, self.count, communicator, slow_interval, inhibition_interval
+            network, self.synapses, self.count, communicator, slow_interval, inhibition_interval
         )
         self.averages = self.learner.averages
         context = [path for path in network.paths.values() if path.kind == "context"]
         self._context = sorted(
             (ContextPath(network, path) for path in context), key=lambda one: one.cycle
         )
-        self._carried = {
-            name: self.lpu[name] for name, path in network.paths.items() if path not in context
-        }
         self._populations = {name: self.lpu[name] for name in network.layers}
         first = first_units(network)
         self._units = {
@@ -107,6 +103,7 @@ class Trials:
 
     def close(self) -> None:
         """Release threads, memory and devices."""
+        self.synapses.close()
         self.lpu.close()
 
     @property
@@ -187,10 +184,7 @@ class Trials:
         """End a trial: with ``learn``, change the averages and the weights."""
         if not learn:
             return
-        paths, layers = self.learner.learn(self.states())
-        for name in paths:
-            self._send(name)
-        for name in layers:
+        for name in self.learner.learn(self.states()):
             self._populations[name].set("gi_mult", self.learner.averages[name].gi_mult)
 
     def statistics(self) -> list[dict[str, float]]:
@@ -219,28 +213,17 @@ class Trials:
                 }
                 for number in range(self.count)
             ]
-            for name in {one.path.sender.name for one in self._context}:
-                before = np.asarray(self._populations[name].get("BurstPrv"), np.float64)
-                for states, values in zip(found, before.reshape(self.count, -1), strict=True):
-                    states[name]["BurstPrv"] = values
             self._states = [*found]
         return self._states
 
     def _send_context(self, one: ContextPath) -> None:
         """Let the bursts of a layer arrive at a deep layer in the last cycle."""
         path, receiver = one.path, one.path.receiver.name
-        weight = self.learner.paths[path.name].weights.weight
+        weight = self.synapses.read(path.name, "weight")
         bursts = np.asarray(self._populations[path.sender.name].get("Burst"), np.float64)
         came = one.arriving(bursts.reshape(self.count, -1), weight)
         self._arriving[receiver] = total = self._arriving.get(receiver, 0.0) + came
         self._populations[receiver].set("CtxtRaw", total[0] if self.items is None else total)
-
-    def _send(self, name: str) -> None:
-        """Set the weights of a path in the circuit."""
-        if name not in self._carried:
-            return
-        learning = self.learner.paths[name]
-        self._carried[name].set("weight", learning.weights.weight[learning.pairs.by_sender])
 
     def _layer(self, name: str) -> NetworkLayer:
         if name not in self.network.layers:

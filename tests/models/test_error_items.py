@@ -7,9 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from error_networks import PATHS, UNITS, four_units, shown, side_by_side
+from error_networks import PATHS, UNITS, four_units, several_kinds, shown, side_by_side
+from synapse_texts_on_cpu import WarpSynapses
 
 import neurodriver as nd
+from neurodriver.backends.cpu import live
+from neurodriver.backends.synapse_sets import HostSynapses
 from neurodriver.error_driven import (
     Log,
     Network,
@@ -18,10 +21,6 @@ from neurodriver.error_driven import (
     Trainer,
     UniformRandom,
 )
-from neurodriver.error_driven.changes import Learning
-from neurodriver.error_driven.pairs import SynapsePairs
-from neurodriver.error_driven.settings import PATH
-from neurodriver.error_driven.starts import Weights
 from neurodriver.plot import plot_learning, plot_receptive_fields
 
 
@@ -152,43 +151,49 @@ def test_inhibition_follows_activity() -> None:
 
 
 def test_full_and_sparse_paths_learn_alike() -> None:
-    """The changes of a sparse path are those of the same synapses of a full one."""
-    rng = np.random.default_rng(0)
-    connected, linear = rng.random((6, 5)) < 0.5, rng.uniform(0.2, 0.8, (5, 6))
-    states = [
-        {
-            "bins": rng.random((n, 20)),
-            "CaD": np.where(np.arange(n) % 2, 0.5, 0.0),
-            "LearnCaP": rng.random(n),
-            "LearnCaD": rng.random(n),
-        }
-        for n in (6, 5)
-    ]
+    """The changes of a sparse path are those of the same synapses of a full one.
+
+    Each item of a batch has its own averages.
+    """
+    connected = np.random.default_rng(0).random((4, 4)) < 0.5
     found = []
-    for pattern in (np.ones((6, 5), bool), connected):
-        pairs = SynapsePairs(pattern)
-        own = {**PATH, "tau_trace": 3.0, "synapse_threshold": 2.0}
-        values = linear[pairs.post, pairs.pre]
-        changes = np.zeros(len(pairs), np.int64)
-        given = (
-            pairs,
-            Weights(values, values.copy(), values),
-            own,
-            False,
-            False,
-            (20, 5),
-            2,
-            changes,
-        )
-        learning = Learning(*given)
-        for _ in range(2):
-            learning.learn(1, *states, np.linspace(0.1, 1, 5))
-        whole = np.zeros((2, 6, 5))
-        whole[:, pairs.pre, pairs.post] = changes, learning.traces[1]
-        assert not learning.traces[0].any()
-        found.append(whole)
-    assert np.array_equal(found[0][:, connected], found[1][:, connected])
-    assert (found[1][0] != 0).sum() > 3 and (found[1][0][:, ::2] == 0).all()
+    for pattern in (np.ones((4, 4), bool), connected):
+        net = four_units(rates=True)
+        net.layer("Other", "super", 4)
+        net.connect("Input", "Other", pattern, abs=0.0)  # nothing arrives, whatever the pattern
+        net.connect("Hidden", "Other")
+        net.set("#InputToOther", tau_trace=3.0, synapse_threshold=0.02, mean=0.4, var=0.0)
+        with Trainer(net, items=2) as sim:
+            for first in (0, 1):
+                units = UNITS[[first, 3]]
+                sim.trial({"Input": units, "Output": units})
+            names = "DSWt", "LWt", "Tr"
+            found.append([sim.path("Input", "Other", name) for name in names])
+    there = connected.T
+    for full, sparse in zip(*found, strict=True):
+        assert np.array_equal(full[..., there], sparse[..., there])
+        assert np.isnan(sparse[..., ~there]).all()
+    changes, traces = found[1][0], found[1][2]
+    assert (np.nan_to_num(changes) != 0).sum() > 1 and np.nanmax(np.ptp(traces, axis=0)) > 0
+
+
+def test_weights_change_as_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A warp that shares the synapses of each unit leaves the bits of one thread.
+
+    The paths have several rules, items, and averages of their own.
+    """
+    left = []
+    for place in (HostSynapses, WarpSynapses):
+        monkeypatch.setattr(live, "HostSynapses", place)
+        with Trainer(several_kinds(), items=2, dtype="float32", slow_interval=4) as sim:
+            shapes = {name: sim.network.layers[name].count for name in ("Input", "Output")}
+            for seed in range(3):
+                rng = np.random.default_rng(seed)
+                sim.trial({name: rng.random((2, n)) < 0.25 for name, n in shapes.items()})
+            ends = ("Input", "Hidden"), ("Hidden", "Hidden"), ("Hidden", "Output")
+            left.append([sim.path(*one, name) for name in ("DSWt", "Wt", "SWt") for one in ends])
+    assert min(np.ptp(one) for one in left[0][:8]) > 0  # SWt into targets are all equal
+    assert all(map(np.array_equal, *left))
 
 
 def test_patterns_of_sub_pools() -> None:

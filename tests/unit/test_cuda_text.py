@@ -20,10 +20,12 @@ from neurodriver import Circuit, Connections, NDComponent
 from neurodriver.backends.cuda import schedule
 from neurodriver.backends.cuda.spike_delivery import parts_of, plan_delivery
 from neurodriver.circuits import optic_lobe
+from neurodriver.codegen import synapse_texts
 from neurodriver.codegen.generate import generate
 from neurodriver.codegen.simt import device
 from neurodriver.codegen.simt.device import Part, device_text
 from neurodriver.codegen.simt.shape import Shape
+from neurodriver.error_driven.learning_texts import TEXTS
 from neurodriver.model.component import Access, Parameter
 from neurodriver.model.library import shipped
 from neurodriver.native.headers import header
@@ -341,3 +343,9 @@ def test_copies_of_a_batch_have_tables_in_shared_memory(blocks: int) -> None:
     check_no_spills(text)
     lone = device_text(parts, "float64", replace(plan.shape, copies=0))
     assert "__constant__ nd_args" in lone and "__shared__ nd_args::" not in lone
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_texts_over_synapses(dtype: str) -> None:
+    """Those of error-driven learning, which are all that a GPU runs between two trials."""
+    check_text(synapse_texts.device_text(TEXTS, dtype), "sm_90")

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
+from ...model.synapse_texts import SynapseTexts
 from ...plan.arrays import Key, Role
 from ...plan.layout import Segment
 from ...plan.sums.gather import Gather
 from ..live import ALL, At
+from ..synapse_sets import HostSynapses
 
 if TYPE_CHECKING:
     from .backend import CPUBackend
@@ -67,6 +69,14 @@ class HostLiveMemory:
     def reads(self, wanted: Sequence[tuple[Key, slice]]) -> HostReads:
         """Return what reads elements of some states again and again."""
         return HostReads([self.read(key, at) for key, at in wanted])
+
+    def address(self, key: Key) -> int:
+        """Return where an array is in host memory."""
+        return int(self.owner.memory.array(key).ctypes.data)
+
+    def synapses(self, texts: SynapseTexts, threads: int) -> HostSynapses:
+        """Return memory for numbers of synapses, and what runs texts there."""
+        return HostSynapses(texts, self.owner.dtype, threads)
 
     def read_row(self, variable: str, step: int, at: At) -> NDArray[Any]:
         """Return elements of the row of a step."""

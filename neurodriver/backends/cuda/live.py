@@ -9,11 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...codegen.simt.spike_delivery import few
+from ...model.synapse_texts import SynapseTexts
 from ...native.shared import CUDA, SharedArray
 from ...plan.arrays import Key, Kind, SegmentOwner
 from ...plan.sums.gather import Gather
 from ..live import ALL, At
 from .state_reads import DeviceReads
+from .synapse_place import DeviceSynapses
 
 if TYPE_CHECKING:
     from .backend import CUDABackend
@@ -42,6 +44,14 @@ class DeviceLiveMemory:
     def reads(self, wanted: Sequence[tuple[Key, slice]]) -> DeviceReads:
         """Return what reads elements of some states again and again."""
         return DeviceReads(self.owner, wanted)
+
+    def address(self, key: Key) -> int:
+        """Return where an array is in the memory of the device."""
+        return self.binding.address(key)
+
+    def synapses(self, texts: SynapseTexts, threads: int) -> DeviceSynapses:
+        """Return memory for numbers of synapses, and what runs texts there."""
+        return DeviceSynapses(texts, self.program.dtype, self.device)
 
     def read_row(self, variable: str, step: int, at: At) -> NDArray[Any]:
         """Return elements of the row of a step; they are valid as those of `read` are."""

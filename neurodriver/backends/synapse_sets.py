@@ -1,0 +1,341 @@
+"""``SynapseSets``: numbers of synapses beside those of a program, and texts that run over them.
+
+The numbers are in the memory of a *place*: of the host, or of a GPU. There the texts run, too.
+"""
+
+from __future__ import annotations
+
+import ctypes as ct
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..codegen.synapse_texts import host_text
+from ..model.synapse_texts import SynapseTexts
+from ..native.compiler import build
+
+Reals = NDArray[np.float64]
+Words = NDArray[np.uint64]
+Addresses = Mapping[str, Words]
+"""Name of a set -> addresses."""
+
+THREAD_WORTH = 1 << 18
+"""Synapses, times copies, that are worth a thread."""
+
+_WORDS = (
+    "first", "source", "own", "kept", "counts", "states", "given", "numbers", "sent", "place",
+    "copies", "copies_sent", "text",
+)  # fmt: skip
+"""Members of ``nd_synapses``, 8 bytes each."""
+
+
+class Stored(Protocol):
+    """An array in the memory of a place."""
+
+    address: int
+
+    def read(self) -> NDArray[Any]:
+        """Return a copy of the values."""
+        ...
+
+    def write(self, values: NDArray[Any]) -> None:
+        """Set all values."""
+        ...
+
+
+class SynapsePlace(Protocol):
+    """Memory, and what runs the texts."""
+
+    def store(self, values: NDArray[Any]) -> Stored:
+        """Return an array with these values."""
+        ...
+
+    def run(self, sets: Stored, begin: Stored, count: int, work: NDArray[np.int64]) -> None:
+        """Run the texts of some sets; all that is read later is complete.
+
+        Parameters
+        ----------
+        sets : Stored
+            As `nd_synapses`.
+        begin : Stored of (sets + 1,) int64
+            Number of the first row of each set.
+        count : int
+            Number of sets.
+        work : (rows + 1,) int64
+            Synapses before each row.
+        """
+        ...
+
+    def close(self) -> None:
+        """Give the memory back."""
+        ...
+
+
+class HostArray:
+    """An array in host memory."""
+
+    def __init__(self, values: NDArray[Any]) -> None:
+        self.values = np.array(values, order="C")
+        self.address = self.values.ctypes.data
+
+    def read(self) -> NDArray[Any]:
+        """Return a copy of the values."""
+        return self.values.copy()
+
+    def write(self, values: NDArray[Any]) -> None:
+        """Set all values."""
+        self.values[...] = values
+
+
+class HostSynapses:
+    """The memory of this machine.
+
+    Parameters
+    ----------
+    texts : SynapseTexts
+    dtype : dtype
+        Of states.
+    threads : int
+        At most.
+    """
+
+    def __init__(self, texts: SynapseTexts, dtype: np.dtype, threads: int) -> None:
+        (library,) = build([(host_text(texts, dtype.name), ())])
+        self._run, self._threads = library.nd_run, threads
+
+    def store(self, values: NDArray[Any]) -> HostArray:
+        """Return an array with these values."""
+        return HostArray(values)
+
+    def run(self, sets: Stored, begin: Stored, count: int, work: NDArray[np.int64]) -> None:
+        """Run the texts of some sets, on several threads where there is enough to do."""
+        given = ct.c_void_p(sets.address), ct.c_void_p(begin.address)
+        number, rows = ct.c_longlong(count), len(work) - 1
+        threads = min(self._threads, int(work[-1]) // THREAD_WORTH + 1)
+        cuts = np.searchsorted(work, work[-1] * np.arange(threads + 1) / threads)
+        cuts[0], cuts[-1] = 0, rows
+        spans = [
+            (ct.c_longlong(low), ct.c_longlong(high))
+            for low, high in zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True)
+        ]
+        if threads == 1:
+            self._run(*given, number, *spans[0])
+            return
+        with ThreadPoolExecutor(threads) as pool:  # compiled code holds no lock of Python
+            list(pool.map(lambda span: self._run(*given, number, *span), spans))
+
+    def close(self) -> None:
+        """Do nothing: arrays end with this object."""
+
+
+@dataclass(frozen=True, eq=False)
+class SynapseSet:
+    """The synapses of a path.
+
+    Attributes
+    ----------
+    first : (targets + 1,) int64
+        Where the synapses of each target begin.
+    source : (synapses,) int32
+        Number of the source of each synapse among the units of its layer.
+    own : mapping of str to (synapses,) float64
+        Initial values; numbers that are not given begin with 0.
+    numbers : mapping of str to float or array
+        Numbers and vectors of the set.
+    keeps : bool
+        Whether there are numbers of each synapse in each copy; they begin with 0.
+    offset : int
+        Number of the first target among the targets of all sets, for what the caller gives.
+    """
+
+    first: NDArray[np.int64]
+    source: NDArray[np.int32]
+    own: Mapping[str, Reals]
+    numbers: Mapping[str, Any]
+    keeps: bool = False
+    offset: int = 0
+
+
+class SynapseSets:
+    """Sets of synapses in a place.
+
+    Parameters
+    ----------
+    place : SynapsePlace
+    texts : SynapseTexts
+    sets : mapping of str to SynapseSet
+    copies : int
+        Of the simulation.
+    targets : int
+        Targets of all sets, for what the caller gives.
+    """
+
+    def __init__(
+        self,
+        place: SynapsePlace,
+        texts: SynapseTexts,
+        sets: Mapping[str, SynapseSet],
+        copies: int,
+        targets: int,
+    ) -> None:
+        self.place, self.texts, self.sets, self.copies = place, texts, sets, copies
+        self._targets = targets
+        sizes = [len(one.source) for one in sets.values()]
+        self._begin = dict(zip(sets, np.cumsum([0, *sizes]).tolist(), strict=False))
+        self._counts = place.store(np.zeros(sum(sizes), np.int64))
+        self._given = place.store(np.zeros((len(texts.given), copies, targets)))
+        self._arrays = {name: self._stored(one) for name, one in sets.items()}
+        self._runs: dict[tuple[tuple[str, str], ...], tuple[Stored, Stored, Any, Stored]] = {}
+        self._bound: tuple[Addresses, Addresses, Mapping[str, Stored]] = {}, {}, {}
+
+    def _stored(self, one: SynapseSet) -> dict[str, Stored]:
+        """Return the arrays of a set by name; those of copies by (name, copy)."""
+        texts, store, m = self.texts, self.place.store, len(one.source)
+        numbers = [np.ravel(np.asarray(one.numbers.get(n, 0.0), float)) for n in texts.numbers]
+        numbers += [
+            np.broadcast_to(np.asarray(one.numbers.get(n, 0.0), float), (size,))
+            for n, size in texts.vectors.items()
+        ]
+        out = {
+            "first": store(np.asarray(one.first, np.int64)),
+            "source": store(np.asarray(one.source, np.int32)),
+            "numbers": store(np.concatenate([*numbers, np.zeros(1)])),
+        }
+        for name in texts.own:
+            out[f"own {name}"] = store(np.asarray(one.own.get(name, np.zeros(m)), np.float64))
+        for name in texts.kept if one.keeps else ():
+            out[f"kept {name}"] = store(np.zeros((self.copies, m)))
+        return out
+
+    # -- values ---------------------------------------------------------------------------------
+
+    def read(self, name: str, number: str) -> Reals:
+        """Return a number of each synapse of a set, (synapses,), or (copies, synapses)."""
+        kind = "own" if number in self.texts.own else "kept"
+        values: Reals = self._arrays[name][f"{kind} {number}"].read()
+        return values
+
+    def write(self, name: str, number: str, values: Reals) -> None:
+        """Set a number of each synapse of a set."""
+        kind = "own" if number in self.texts.own else "kept"
+        self._arrays[name][f"{kind} {number}"].write(np.asarray(values, np.float64))
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """What texts have added to all synapses, in multiples of `UNIT`; set after each other."""
+        return self._counts.read()
+
+    @counts.setter
+    def counts(self, values: NDArray[np.int64]) -> None:
+        self._counts.write(values)
+
+    # -- texts ----------------------------------------------------------------------------------
+
+    def bind(self, states: Addresses, sent: Addresses, places: Mapping[str, Any]) -> None:
+        """Say where the simulation has what texts read and send.
+
+        Parameters
+        ----------
+        states : mapping of str to (copies, 2, elements) uint64
+            Addresses of the states of both ends.
+        sent : mapping of str to (copies,) uint64
+            Addresses of what spikes carry, for sets whose spikes are in the circuit.
+        places : mapping of str to (synapses,) int32
+            Where each synapse stands there.
+        """
+        self._runs = {}
+        stored = {name: self.place.store(np.asarray(p, np.int32)) for name, p in places.items()}
+        self._bound = states, sent, stored
+
+    def run(self, texts: Mapping[str, str], given: Mapping[str, Reals]) -> None:
+        """Run a text for each of some sets.
+
+        Parameters
+        ----------
+        texts : mapping of str to str
+            Name of a set -> name of its text.
+        given : mapping of str to (targets,) or (copies, targets) array
+            Numbers of targets that the texts read.
+        """
+        if not texts:
+            return
+        if given:
+            known = np.zeros((len(self.texts.given), self.copies, self._targets))
+            for name, values in given.items():
+                known[self.texts.given.index(name)] = values
+            self._given.write(known)
+        key = tuple(texts.items())
+        if key not in self._runs:
+            self._runs[key] = self._prepared(texts)
+        sets, begin, work, _ = self._runs[key]
+        self.place.run(sets, begin, len(texts), work)
+
+    def _prepared(self, texts: Mapping[str, str]) -> tuple[Stored, Stored, Any, Stored]:
+        """Return the tables of a run."""
+        tables = {name: self._tables(name) for name in texts}
+        flat = [part for one in tables.values() for part in one.values()]
+        stored = self.place.store(np.concatenate([*flat, np.zeros(1, np.uint64)]))
+        words, at = [], stored.address
+        for name, text in texts.items():
+            where: dict[str, int] = {}
+            for part, values in tables[name].items():
+                where[part], at = at, at + values.nbytes
+            words.append([self._word(member, name, text, where) for member in _WORDS])
+        firsts = [self.sets[name].first for name in texts]
+        rows = np.cumsum([0, *(len(first) - 1 for first in firsts)])
+        degrees = np.concatenate([np.diff(first) for first in firsts])
+        work = np.concatenate([[0], np.cumsum(degrees)]).astype(np.int64)
+        sets = self.place.store(np.array(words, np.uint64))
+        return sets, self.place.store(rows.astype(np.int64)), work, stored
+
+    def _tables(self, name: str) -> dict[str, Words]:
+        """Return the tables of addresses of a set."""
+        texts, arrays, copies = self.texts, self._arrays[name], self.copies
+        own = [arrays[f"own {one}"].address for one in texts.own]
+        m = len(self.sets[name].source)
+        kept = [
+            arrays[f"kept {one}"].address + 8 * m * copy if f"kept {one}" in arrays else 0
+            for copy in range(copies)
+            for one in texts.kept
+        ]
+        offset = self.sets[name].offset
+        given = [
+            self._given.address + 8 * ((i * copies + copy) * self._targets + offset)
+            for copy in range(copies)
+            for i in range(len(texts.given))
+        ]
+        states, sent, _ = self._bound
+        none = np.zeros(0, np.uint64)
+        return {
+            "own": np.array(own, np.uint64),
+            "kept": np.array(kept, np.uint64),
+            "given": np.array(given, np.uint64),
+            "states": states.get(name, none).ravel(),
+            "sent": sent.get(name, none),
+        }
+
+    def _word(self, member: str, name: str, text: str, where: Mapping[str, int]) -> int:
+        """Return a member of ``nd_synapses``."""
+        arrays: Mapping[str, Stored] = self._arrays[name]
+        _, sent, places = self._bound
+        if member in where:
+            return where[member]
+        if member in ("first", "source", "numbers"):
+            return arrays[member].address
+        if member == "counts":
+            return self._counts.address + 8 * int(self._begin[name])
+        if member == "place":
+            return places[name].address if name in places else 0
+        if member == "copies":
+            return self.copies if self.texts.of_copies(text) else 1
+        if member == "copies_sent":
+            return len(sent.get(name, ()))
+        return [*self.texts.texts].index(text)
+
+    def close(self) -> None:
+        """Give the memory back."""
+        self.place.close()

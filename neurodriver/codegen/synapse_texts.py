@@ -1,0 +1,223 @@
+"""Texts over the synapses of a path -> C++ and CUDA C++: one text for both."""
+
+from __future__ import annotations
+
+from ..model.language import Checked, tree, used
+from ..model.synapse_texts import SynapseTexts
+from ..model.text import block
+from ..native.headers import INLINE, header
+from .translate import CText
+
+HOST = f"""/* texts over synapses */
+#define ND_FN {INLINE}
+#define ND_UNROLL
+ND_FN long long nd_whole(double x) {{ return __builtin_llrint(x * 0x1p40); }}
+ND_FN long long nd_total(long long x) {{ return x; }}
+"""
+
+RUN_ON_HOST = """
+/* Run the texts of all sets, for the rows from `low` up to `high`. */
+extern "C" void nd_run(const nd_synapses *sets, const long long *begin, long long count,
+                       long long low, long long high)
+{
+    for (long long i = 0; i < count; ++i) {
+        const long long from = low > begin[i] ? low : begin[i];
+        const long long to = high < begin[i + 1] ? high : begin[i + 1];
+        for (long long row = from; row < to; ++row)
+            nd_run_row(sets[i], (int)(row - begin[i]), 0, 1);
+    }
+}
+"""
+
+DEVICE = """/* texts over synapses */
+#define ND_FN static __device__ __forceinline__
+#define ND_UNROLL _Pragma("unroll")
+ND_FN long long nd_whole(double x) { return __double2ll_rn(x * 0x1p40); }
+ND_FN long long nd_total(long long x)
+{
+    for (int lanes = 16; lanes; lanes /= 2) x += __shfl_xor_sync(0xffffffffu, x, lanes);
+    return x;
+}
+"""
+
+RUN_ON_DEVICE = """
+/* Run the texts of all sets: each warp takes a row after the other. */
+extern "C" __global__ void nd_run(const nd_synapses *sets, const long long *begin, int count)
+{
+    const long long warps = (long long)gridDim.x * blockDim.x / 32;
+    const long long own = ((long long)blockIdx.x * blockDim.x + threadIdx.x) / 32;
+    int i = 0;
+    for (long long row = own; row < begin[count]; row += warps) {
+        while (row >= begin[i + 1]) ++i;
+        nd_run_row(sets[i], (int)(row - begin[i]), (int)(threadIdx.x % 32), 32);
+    }
+}
+"""
+
+
+def host_text(texts: SynapseTexts, dtype: str) -> str:
+    """Return C++ whose function ``nd_run`` runs the texts; ``dtype`` is that of states."""
+    return "\n".join([HOST, rows_text(texts, dtype), RUN_ON_HOST])
+
+
+def device_text(texts: SynapseTexts, dtype: str) -> str:
+    """Return CUDA C++ whose kernel ``nd_run`` runs the texts; ``dtype`` is that of states."""
+    return "\n".join([DEVICE, rows_text(texts, dtype), RUN_ON_DEVICE])
+
+
+def rows_text(texts: SynapseTexts, dtype: str) -> str:
+    """Return the function ``nd_run_row``, for threads that share a row, in words of both."""
+    kind = "float" if dtype == "float32" else "double"
+    writers = [_Writer(texts, name) for name in texts.texts]
+    lines = [line for i, one in enumerate(writers) for line in one.of_row(i)]
+    given = "const nd_synapses &nd_s, int nd_j, int nd_lane, int nd_lanes"
+    cases = [
+        f"case {i}: nd_text_{i}(nd_s, nd_j, nd_lane, nd_lanes); break;" for i in range(len(writers))
+    ]
+    run = block(f"ND_FN void nd_run_row({given})", block("switch (nd_s.text)", cases))
+    head = [header("native/math.h"), f"typedef {kind} nd_state;"]
+    return "\n".join([*head, header("codegen/synapse_texts.h"), *lines, *run])
+
+
+class _Writer(CText):
+    """Writes the function of one text."""
+
+    def __init__(self, texts: SynapseTexts, name: str) -> None:
+        super().__init__("float64")
+        self.texts, self.text = texts, name
+        self.vectors = {f"pre_{one}" for one, size in texts.states.items() if size}
+
+    def element(self, node: tree.Element) -> str:
+        """Return an element; those of vectors of the source are read where they are needed."""
+        if node.name not in self.vectors:
+            return super().element(node)
+        return f"((real)nd_at_{node.name}[{self.expression(node.index)}][nd_q])"
+
+    def call(self, node: tree.Call) -> str:
+        """Return a call; ``add`` and ``send`` are functions of the text's own."""
+        if node.name in ("add", "send"):
+            return f"nd_{node.name}({self._reals(node)})"
+        return super().call(node)
+
+    def of_row(self, number: int) -> list[str]:
+        """Return the function ``nd_text_<number>``: what it does for one target."""
+        texts, name = self.texts, self.text
+        body, conditions, sums = texts.body(name), texts.conditions(name), texts.sums(name)
+        every = [one.node for one in (body, *conditions, *sums.values())]
+        words = used(*every)
+        lines = [
+            "const long long nd_first = nd_s.first[nd_j], nd_end = nd_s.first[nd_j + 1];",
+            "const int *const nd_source = nd_s.source; (void)nd_source;",
+            "long long *const nd_counts = nd_s.counts; (void)nd_counts;",
+            *self._numbers(words),
+            *(f"real *const nd_at_{one} = nd_s.own[{i}];" for i, one in enumerate(texts.own)
+              if one in words),
+        ]  # fmt: skip
+        for one, term in sums.items():
+            lines += self._sum(one, term)
+        row = [*self._of_copy(words), *self._each(body)]
+        lines += block("for (long long nd_i = 0; nd_i < nd_s.copies; ++nd_i)", row)
+        given = "const nd_synapses &nd_s, int nd_j, int nd_lane, int nd_lanes"
+        return block(f"ND_FN void nd_text_{number}({given})", lines)
+
+    def _numbers(self, words: set[str]) -> list[str]:
+        """Declare the numbers of a set that the text reads."""
+        lines = ["const real inputs = (real)(nd_end - nd_first); (void)inputs;"]
+        for i, name in enumerate(self.texts.numbers):
+            if name in words:
+                lines.append(f"const real {name} = nd_s.numbers[{i}];")
+        at = len(self.texts.numbers)
+        for name, size in self.texts.vectors.items():
+            if name in words:
+                lines.append(f"const real *const {name} = nd_s.numbers + {at};")
+            at += size
+        return lines
+
+    def _of_copy(self, words: set[str]) -> list[str]:
+        """Declare what the text reads in a copy, and leave out targets that are not meant."""
+        texts, read = self.texts, [*self.texts.read(self.text)]
+        lines = [
+            f"real *const nd_at_{one} = nd_s.kept[nd_i * {len(texts.kept)} + {i}];"
+            for i, one in enumerate(texts.kept)
+            if one in words
+        ]
+        if read:
+            table = f"nd_s.states + nd_i * {2 * texts.width}"
+            lines.append(f"const nd_state *const *const nd_v = {table};")
+        for side, name in read:
+            lines += self._state(side, name)
+        for i, name in enumerate(texts.given):
+            if f"post_{name}" in words:
+                table = f"nd_s.given[nd_i * {len(texts.given)} + {i}]"
+                lines.append(f"const real post_{name} = {table}[nd_j];")
+        if texts.texts[self.text].where:
+            lines.append(f"if (!({self.value_of(texts.conditions(self.text)[0])})) continue;")
+        return lines
+
+    def _state(self, side: str, name: str) -> list[str]:
+        """Declare where a state of the sources is, or the state of the target."""
+        size, at, symbol = self.texts.states[name], self.texts.place(side, name), f"{side}_{name}"
+        if side == "pre" and size is None:
+            return [f"const nd_state *const nd_at_{symbol} = nd_v[{at}];"]
+        if size is None:
+            return [f"const real {symbol} = (real)nd_v[{at}][nd_j];"]
+        fill = f"for (int nd_e = 0; nd_e < {size}; ++nd_e)"
+        if side == "pre":
+            where = f"nd_at_{symbol}[nd_e] = nd_v[{at} + nd_e];"
+            return [f"const nd_state *nd_at_{symbol}[{size}];", "ND_UNROLL", f"{fill} {where}"]
+        value = f"{symbol}[nd_e] = (real)nd_v[{at} + nd_e][nd_j];"
+        return [f"real {symbol}[{size}];", "ND_UNROLL", f"{fill} {value}"]
+
+    def _each(self, body: Checked) -> list[str]:
+        """Return the loop over the synapses of a target."""
+        texts, words = self.texts, used(body.node)
+        calls = {one.name for one in body.node.walk() if isinstance(one, tree.Call)}
+        condition = texts.conditions(self.text)[-1:] if texts.texts[self.text].when else []
+        counts = "add" in calls or "changed" in words or condition
+        read = [name for side, name in texts.read(self.text) if side == "pre"]
+        lines = ["const int nd_q = nd_source[nd_p];"] if read else []
+        for name in read:
+            if texts.states[name] is None:
+                lines.append(f"const real pre_{name} = (real)nd_at_pre_{name}[nd_q];")
+        if counts:
+            lines.append("long long nd_count = nd_counts[nd_p];")
+            lines.append("real changed = nd_counted(nd_count); (void)changed;")
+        lines += [f"if (!({self.value_of(one)})) continue;" for one in condition]
+        lines += self._loads(words)
+        lines += ["auto nd_add = [&](real nd_x) { nd_count += nd_whole(nd_x); };"] * (
+            "add" in calls
+        )
+        lines += ["auto nd_send = [&](real nd_x) { nd_store_sent(nd_s, nd_p, nd_x); };"] * (
+            "send" in calls
+        )
+        lines += self.lines_of(body)
+        written = texts.writes(self.text)
+        for name in written:
+            if name != "changed":
+                lines.append(f"nd_at_{name}[nd_p] = {name};")
+        if "changed" in written:
+            lines.append("nd_count = nd_whole(changed);")
+        if "add" in calls or "changed" in written:
+            lines.append("nd_counts[nd_p] = nd_count;")
+        return block(self._loop(), lines)
+
+    def _sum(self, name: str, term: Checked) -> list[str]:
+        """Return the lines that sum a term over the synapses of a target."""
+        words = used(term.node)
+        lines = []
+        if "changed" in words:
+            lines.append("const real changed = nd_counted(nd_counts[nd_p]);")
+        lines += [*self._loads(words), f"nd_sum += nd_whole({self.value_of(term)});"]
+        total = f"const real {name} = nd_counted(nd_total(nd_sum));"
+        inner = ["long long nd_sum = 0;", *block(self._loop(), lines), "return nd_sum;"]
+        head = f"const auto nd_sum_{name} = [&]() -> long long"
+        made = [*block(head, inner), ";"]
+        return [*made, total.replace("nd_sum)", f"nd_sum_{name}())")]
+
+    def _loads(self, words: set[str]) -> list[str]:
+        names = [one for one in (*self.texts.own, *self.texts.kept) if one in words]
+        return [f"real {name} = nd_at_{name}[nd_p];" for name in names]
+
+    @staticmethod
+    def _loop() -> str:
+        return "for (long long nd_p = nd_first + nd_lane; nd_p < nd_end; nd_p += nd_lanes)"

@@ -1,0 +1,125 @@
+"""The texts by which weights change: one for each rule, and those that apply the changes.
+
+``linear`` is the linear weight, ``structural`` the structural weight, ``slow`` the sum of changes
+since structural weights changed last, and ``weight`` what a spike carries. Each rule adds the
+change that follows from one item. ``bin_weights`` are the weights of the bins in the sum of
+products of both ends.
+"""
+
+from __future__ import annotations
+
+from neurodriver.model.synapse_texts import SynapseText, SynapseTexts
+
+from .contrast import GAIN
+from .neuron_text import BINS
+
+LEAST_CAD = 0.1
+"""In hidden layers the weights into a unit change only if its CaD is above this value."""
+
+_PRODUCT = f"""
+    real product = 0;
+    for (int b = 0; b < {BINS}; ++b) product += bin_weights[b] * pre.bins[b] * post.bins[b];
+"""
+
+_BOUNDED = """
+    add(change * (change > 0 ? 1 - linear : linear));
+"""
+"""Changes become smaller, the nearer the linear weight is to a bound."""
+
+_AVERAGED = """
+    trace += (product - trace) / tau_trace;
+"""
+
+_CORTEX = """
+    const real delta = (post.LearnCaP - post.LearnCaD) * post.rate;
+    const real change = lrate * (product > synapse_threshold ? {} * delta : 0);
+"""
+
+_CONTEXT = """
+    const real change = lrate * ({} * (post.LearnCaP - post.LearnCaD));
+"""
+
+_TARGET = """
+    const real change = lrate * (post.rate * product);
+"""
+
+_HEBB = """
+    const real up = 0.5 * pre.LearnCaP * (1 - linear), down = (1 - pre.LearnCaP) * linear;
+    add(lrate * (post.LearnCaP * (up - down)));
+"""
+
+_CONTRAST = """
+    {
+        real up = linear * linear, down = (1 - linear) * (1 - linear);
+        up = up * up * up;
+        down = down * down * down;
+        weight = structural * (2 * up / (up + down));
+    }
+"""
+"""See `contrast`."""
+
+_APPLY = f"""
+    slow += change;
+    linear = fmin(fmax(linear + change, 0), 1);
+    {_CONTRAST}
+    changed = 0;
+    send(weight);
+"""
+
+_CENTRED = """
+    total = sum(changed);
+    moved = sum(changed != 0 ? 1 : 0);
+    const real change = moved > 1 ? changed - sub_mean * (total / moved) : changed;
+"""
+"""The share ``sub_mean`` of the mean of the receiver's nonzero changes is subtracted from each."""
+
+_ADAPT = f"""
+    shift = sum(slow * (slow >= 0 ? swt_most - structural : structural - swt_least));
+    total = sum(weight);
+    if (adapts > 0) {{
+        const real room = slow >= 0 ? swt_most - structural : structural - swt_least;
+        structural += swt_rate * (slow * room - shift / inputs);
+        slow = 0;
+        const real share = fmin(fmax(weight / structural / 2, 0), 1);
+        linear = 1 / (1 + pow((1 - share) / share, 1 / {GAIN}.0));
+        linear -= linear * fmin(fmax(0.0008 * (total / inputs - 0.5), 0), 0.0008);
+        {_CONTRAST}
+    }}
+    if (balances > 0) {{
+        const real scale = -0.005 * post.difference;
+        linear += scale * structural * (scale >= 0 ? 1 - linear : linear);
+        {_CONTRAST}
+    }}
+    send(weight);
+"""
+
+_ACTIVE = f"post.CaD > {LEAST_CAD}"
+
+TEXTS = SynapseTexts(
+    own=("weight", "linear", "structural", "slow"),
+    kept=("trace",),
+    numbers=(
+        "lrate", "tau_trace", "synapse_threshold", "sub_mean", "swt_rate", "swt_least", "swt_most",
+        "adapts", "balances",
+    ),
+    vectors={"bin_weights": BINS},
+    states={"bins": BINS, "LearnCaP": None, "LearnCaD": None, "CaD": None, "BurstPrv": None},
+    given=("rate", "difference"),
+    texts={
+        "cortex": SynapseText(_PRODUCT + _CORTEX.format("product") + _BOUNDED, where=_ACTIVE),
+        "cortex, averaged": SynapseText(
+            _PRODUCT + _AVERAGED + _CORTEX.format("trace") + _BOUNDED, where=_ACTIVE
+        ),
+        "target": SynapseText(_PRODUCT + _TARGET + _BOUNDED),
+        "context": SynapseText(_CONTEXT.format("pre.BurstPrv") + _BOUNDED),
+        "context, averaged": SynapseText(
+            "const real product = pre.BurstPrv;" + _AVERAGED + _CONTEXT.format("trace") + _BOUNDED
+        ),
+        "hebb": SynapseText(_HEBB),
+        "apply": SynapseText("const real change = changed;" + _APPLY, when="changed != 0"),
+        "apply, centred": SynapseText(_CENTRED + _APPLY, when="changed != 0"),
+        "adapt": SynapseText(_ADAPT),
+        "send": SynapseText("send(weight);"),
+    },
+)  # fmt: skip
+"""The texts of all paths."""

@@ -1,0 +1,142 @@
+"""``LinkedSets``: sets of synapses whose texts read the states of an LPU and set its weights."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..backends.base import Backend
+from ..backends.synapse_sets import SynapseSet, SynapseSets
+from ..circuit.plastic import learning_connections
+from ..errors import NeurodriverError, quoted
+from ..model.synapse_texts import SynapseTexts
+from ..model.vectors import elements
+from ..plan.arrays import Key, Kind, PopulationOwner
+from ..plan.program import Program
+from ..state.synapses import Synapses
+from .program_cache import ProgramCache
+
+if TYPE_CHECKING:
+    from .live_values import LiveValues
+
+Reals = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Linked:
+    """How a set of synapses belongs to an LPU.
+
+    Attributes
+    ----------
+    ends : (str, str)
+        Populations of sources and targets, (sources, targets).
+    name : str
+        Of the connections that carry the weights; empty where spikes carry none.
+    order : (synapses,) int64
+        Numbers of the synapses in the order of these connections.
+    """
+
+    ends: tuple[str, str]
+    name: str
+    order: NDArray[np.int64]
+
+
+class LinkedSets:
+    """Sets of synapses beside an LPU.
+
+    The connections that carry their weights have a rule that does not change them. They are in the
+    memory of the backend, and the texts write to it.
+
+    Parameters
+    ----------
+    lpu : LPU
+        One that is not divided between devices.
+    texts : SynapseTexts
+    sets : mapping of str to SynapseSet
+    links : mapping of str to Linked
+        How each set belongs to the LPU.
+    targets : int
+        Targets of all sets, for what the caller gives.
+    """
+
+    def __init__(
+        self,
+        lpu: LiveValues,
+        texts: SynapseTexts,
+        sets: Mapping[str, SynapseSet],
+        links: Mapping[str, Linked],
+        targets: int,
+    ) -> None:
+        self._lpu, self._links, self._texts = lpu, links, texts
+        simulation = lpu.simulation
+        backends = self._backends()
+        place = backends[0].live.synapses(texts, simulation.backend.threads)
+        self.sets = SynapseSets(place, texts, sets, len(backends), targets)
+        self._found = ProgramCache()
+
+    def _backends(self) -> list[Backend]:
+        """Return the backends of all copies, when no call is in flight."""
+        simulation = self._lpu.simulation
+        simulation.check_whole()
+        simulation.complete_calls()
+        return [copy.backend for copy in simulation.copies]
+
+    def run(self, texts: Mapping[str, str], given: Mapping[str, Reals] | None = None) -> None:
+        """Run a text for each of some sets; see `SynapseSets.run`."""
+        backends = self._backends()
+        program = self._lpu.simulation.program
+        self._found.get(program, "bound", lambda: self._bind(program, backends))
+        self.sets.run(texts, given or {})
+
+    def _bind(self, program: Program, backends: Sequence[Backend]) -> bool:
+        """Find where the program has states and weights."""
+        states, sent, places = {}, {}, {}
+        for name, link in self._links.items():
+            states[name] = np.array(
+                [[self._states(one, of) for of in link.ends] for one in backends], np.uint64
+            )
+            if link.name:
+                sent[name], places[name] = self._carried(program, backends, link)
+        self.sets.bind(states, sent, places)
+        return True
+
+    def _states(self, backend: Backend, population: str) -> list[int]:
+        """Return the addresses of all states of a population; 0 of those that it does not have."""
+        program, (part, *others) = backend.program, self._lpu[population]._parts
+        plain = not others and part.number not in program.layout.positions
+        if not plain:
+            raise NeurodriverError(f"{quoted(population)}: texts read whole populations only")
+        return [
+            self._state(backend, part.number, one)
+            for name, size in self._texts.states.items()
+            for one in ([name] if size is None else elements(name, size))
+        ]
+
+    @staticmethod
+    def _state(backend: Backend, number: int, name: str) -> int:
+        key = Key(PopulationOwner(number), Kind.STATE, name)
+        return backend.live.address(key) if key in backend.program.arrays else 0
+
+    @staticmethod
+    def _carried(
+        program: Program, backends: Sequence[Backend], link: Linked
+    ) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
+        """Return where the weights of some connections are, and where each synapse is there."""
+        sets = learning_connections(program.circuit)
+        found = [one for one in sets if one.name == link.name]
+        parts = Synapses(backends[0], found[0]).parts if found else []
+        if len(parts) != 1:
+            raise NeurodriverError(f"{quoted(link.name)}: no connections into one population")
+        (part,) = parts
+        place = np.empty(len(link.order), np.int32)
+        place[link.order[part.plan.order]] = part.plan.places
+        key = part.key("weight")
+        return np.array([one.live.address(key) for one in backends], np.uint64), place
+
+    def close(self) -> None:
+        """Give the memory back."""
+        self.sets.close()

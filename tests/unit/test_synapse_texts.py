@@ -1,0 +1,162 @@
+"""Texts over the synapses of a path: against NumPy, on threads, and as a GPU runs them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from synapse_texts_on_cpu import WarpSynapses
+
+from neurodriver.backends import synapse_sets
+from neurodriver.backends.synapse_sets import HostSynapses, SynapseSet, SynapseSets
+from neurodriver.errors import ModelError
+from neurodriver.model.synapse_texts import UNIT, SynapseText, SynapseTexts
+
+TEXTS = SynapseTexts(
+    own=("weight", "total"),
+    kept=("trace",),
+    numbers=("rate", "share"),
+    vectors={"parts": 3},
+    states={"v": 3, "x": None},
+    given=("factor",),
+    texts={
+        "learn": SynapseText(
+            """
+            real product = 0;
+            for (int b = 0; b < 3; ++b) product += parts[b] * pre.v[b] * post.v[b];
+            trace += share * (product - trace);
+            add(rate * trace * post.factor * (1 + post.x - pre.x));
+            """,
+            where="post.x > 0.6",
+        ),
+        "apply": SynapseText(
+            """
+            mean = sum(changed);
+            moved = sum(changed != 0 ? 1 : 0);
+            weight = fmax(weight + changed - share * mean / moved, 0);
+            total += changed;
+            changed = 0;
+            send(exp(weight));
+            """,
+            when="changed != 0",
+        ),
+        "scale": SynapseText("all = sum(weight); weight *= inputs / all; send(weight);"),
+    },
+)
+
+COPIES, SOURCES, TARGETS = 2, 37, 9
+ELEMENTS = 4
+
+
+class Example:
+    """A set of synapses with states of its ends, and what the texts have to do with them."""
+
+    def __init__(self, place: Any, dtype: str) -> None:
+        rng = np.random.default_rng(3)
+        connected = rng.random((TARGETS, SOURCES)) < 0.6
+        connected[2] = False
+        self.post, self.pre = np.nonzero(connected)
+        self.first = np.concatenate([[0], np.cumsum(connected.sum(axis=1))])
+        m = len(self.pre)
+        self.states = [
+            [rng.random((ELEMENTS, n)).astype(dtype) for n in (SOURCES, TARGETS)]
+            for _ in range(COPIES)
+        ]
+        self.weight, self.factor = rng.random(m), rng.random((COPIES, TARGETS))
+        self.numbers = {"rate": 0.3, "share": 0.25, "parts": np.array([0.5, 1.0, 2.0])}
+        own = {"weight": self.weight}
+        one = SynapseSet(self.first, self.pre, own, self.numbers, keeps=True, offset=4)
+        self.sets = SynapseSets(place, TEXTS, {"a": one}, COPIES, TARGETS + 4)
+        self.order = rng.permutation(m)
+        self.sent = [np.zeros(m, dtype) for _ in range(COPIES)]
+        where = [[[row.ctypes.data for row in end] for end in copy] for copy in self.states]
+        sent = np.array([one.ctypes.data for one in self.sent], np.uint64)
+        self.sets.bind({"a": np.array(where, np.uint64)}, {"a": sent}, {"a": self.order})
+
+    def run(self, text: str) -> None:
+        """Run a text; the first four targets of what is given belong to others."""
+        given = np.concatenate([np.full((COPIES, 4), np.nan), self.factor], axis=1)
+        self.sets.run({"a": text}, {"factor": given})
+
+    def left(self) -> dict[str, np.ndarray]:
+        """Return all numbers."""
+        own = {name: self.sets.read("a", name) for name in ("weight", "total", "trace")}
+        return {**own, "counts": self.sets.counts, "sent": np.array(self.sent)}
+
+
+def expected(example: Example) -> dict[str, np.ndarray]:
+    """Return what `learn`, `learn`, `apply`, `scale` have to leave, computed with NumPy."""
+    pre, post, m = example.pre, example.post, len(example.pre)
+    trace, counts = np.zeros((COPIES, m)), np.zeros(m, np.int64)
+    for _ in range(2):
+        for copy, (a, b) in enumerate(example.states):
+            a, b = a.astype(float), b.astype(float)
+            product = sum(example.numbers["parts"][i] * a[i][pre] * b[i][post] for i in range(3))
+            runs = b[3][post] > 0.6
+            trace[copy] = np.where(runs, trace[copy] + 0.25 * (product - trace[copy]), trace[copy])
+            change = 0.3 * trace[copy] * example.factor[copy][post] * (1 + b[3][post] - a[3][pre])
+            counts += np.where(runs, np.rint(change / UNIT), 0).astype(np.int64)
+    changed = counts * UNIT
+    moved = np.bincount(post, counts != 0, TARGETS)
+    mean = np.bincount(post, changed, TARGETS) / np.maximum(moved, 1)
+    new = np.maximum(example.weight + changed - 0.25 * mean[post], 0)
+    weight = np.where(counts != 0, new, example.weight)
+    share = np.bincount(post, None, TARGETS) / np.maximum(np.bincount(post, weight, TARGETS), 1e-9)
+    return {"trace": trace, "total": changed, "weight": weight * share[post], "applied": weight}
+
+
+def ran(place: Any, dtype: str) -> tuple[Example, dict[str, np.ndarray]]:
+    """Return an example after its texts have run, and what they left."""
+    example = Example(place, dtype)
+    for text in ("learn", "learn", "apply"):
+        example.run(text)
+    applied = example.left()
+    example.run("scale")
+    return example, {**example.left(), "sent before": applied["sent"]}
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_texts_against_numpy(dtype: str) -> None:
+    """Averages, sums over copies and targets, conditions, and what is sent."""
+    example, left = ran(HostSynapses(TEXTS, np.dtype(dtype), 1), dtype)
+    want = expected(example)
+    assert 0 < (want["total"] != 0).sum() < len(example.pre)
+    for name in ("trace", "total", "weight"):
+        assert np.abs(left[name] - want[name]).max() < 1e-11, name
+    assert not left["counts"].any()
+    sent = left["sent"][:, example.order]
+    assert np.abs(sent - want["weight"]).max() < 1e-6 and np.ptp(sent, axis=0).max() == 0
+    before = left["sent before"][:, example.order]
+    assert np.abs(before - np.exp(want["applied"]) * (want["total"] != 0)).max() < 1e-6
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_threads_and_warps_leave_equal_bits(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No order of additions changes a bit."""
+    monkeypatch.setattr(synapse_sets, "THREAD_WORTH", 16)
+    kind = np.dtype(dtype)
+    places = [HostSynapses(TEXTS, kind, 1), HostSynapses(TEXTS, kind, 3)]
+    found = [ran(place, dtype)[1] for place in (*places, WarpSynapses(TEXTS, kind, 1))]
+    for other in found[1:]:
+        for name, values in found[0].items():
+            assert values.tobytes() == other[name].tobytes(), name
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (SynapseText("weight += wieght;"), "unknown name 'wieght'.*'weight'"),
+        (SynapseText("rate = 1;"), "rate"),
+        (SynapseText("weight += pre.v;"), "'pre_v' is an array"),
+        (SynapseText("add(1);", where="pre.x > 0"), "unknown name 'pre_x'"),
+        (SynapseText("add(1);", when="post.x > 0"), "unknown name 'post_x'"),
+        (SynapseText("m = sum(trace); add(m);"), "unknown name 'trace'"),
+        (SynapseText("add(1, 2);"), "'add' takes 1 argument"),
+    ],
+)
+def test_faults_of_texts(text: SynapseText, message: str) -> None:
+    """Each says what is wrong."""
+    shared = {name: getattr(TEXTS, name) for name in ("own", "kept", "numbers", "states", "given")}
+    with pytest.raises(ModelError, match=message):
+        SynapseTexts(**shared, texts={"wrong": text})
