@@ -59,7 +59,6 @@ CASES = (
     "sheet",
     "associator",
     "lvis",
-    "lvis_changes",
 )
 
 TABLE = (
@@ -89,7 +88,6 @@ TABLE = (
     "reward",
     "hmax",
     "lvis",
-    "lvis_changes",
 )
 """Cases that run on any backend, most with targets on the GPU."""
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 import neurodriver as nd
 from neurodriver.circuit.drawn import Drawn
 
@@ -39,6 +41,27 @@ def networks(stored: Any, period: bool = True, least: float = 5e-4) -> nd.Circui
         nd.Projection(b, c, filters, delay=1e-3, **more),
         nd.Projection(c, c, nd.Within(y=1.0, x=4.0), weight=-0.3, delay=7e-4, **more),
         nd.Projection(c, b, nd.FixedProbability(0.05), weight=0.2, delay=nd.Uniform(5e-4, 2e-3)),
+    ]
+    return nd.Circuit([a, b, c], links, seed=3)
+
+
+def with_masks(stored: Any, period: bool = True) -> nd.Circuit:
+    """Return sheets with holes, a disc, and a whole one; sources or targets, or both, have a mask.
+
+    A population lies before and behind each of them in its group.
+    """
+    y, x = np.indices((20, 30))
+    disc = (y - 9.5) ** 2 + ((x - 14.5) / 1.4) ** 2 < 90
+    holes = np.random.default_rng(0).random((20, 30)) < 0.9
+    a, b, c = sheet("a", period, mask=disc), sheet("b", period), sheet("c", period, mask=holes)
+    offsets = {"y": [0.5, -0.5, 1.0, 0.0], "x": [1.0, 0.0, -1.0, 0.0]}
+    filters = nd.Offsets(offsets, [1.2, -0.4, -0.4, 0.31])
+    delay = nd.Formula("5e-4 + 1e-4 * d")
+    links = [
+        nd.Projection(a, a, nd.Within(3.5, autapses=False), weight=DOG, delay=delay, stored=stored),
+        nd.Projection(a, b, nd.Near(y=5, x=4), weight=0.7, delay=6e-4, stored=stored),
+        nd.Projection(b, c, nd.Within(2.5), weight=DOG, delay=1e-3, stored=stored),
+        nd.Projection(c, a, filters, delay=7e-4, stored=stored),
     ]
     return nd.Circuit([a, b, c], links, seed=3)
 

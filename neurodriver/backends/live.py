@@ -35,7 +35,19 @@ class StateReads(Protocol):
 
 
 class LiveMemory(Protocol):
-    """Reads and writes the memory of one backend; the next step reads what has been written."""
+    """Reads and writes the memory of one backend; the next step reads what has been written.
+
+    Attributes
+    ----------
+    place : (int, int)
+        Type and number of the device that has the memory, as DLPack gives them.
+    """
+
+    place: tuple[int, int]
+
+    def copy_out(self, address: int, out: NDArray[Any]) -> None:
+        """Copy what another library has on this device into an array of the host."""
+        ...
 
     def read(self, key: Key, at: At) -> NDArray[Any]:
         """Return elements of an array; they are valid until anything else is read or written."""
@@ -121,6 +133,7 @@ class Unchangeable:
     def __init__(self, memory: LiveMemory, reason: str) -> None:
         self.read, self.read_row, self.number = memory.read, memory.read_row, memory.number
         self.lasting, self.reads = memory.lasting, memory.reads
+        self.place = memory.place
         self._reason = reason
 
     def __getattr__(self, name: str) -> Any:

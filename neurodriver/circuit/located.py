@@ -63,7 +63,7 @@ class Located:
         if [range(first, first + one.count) for first, one in spaces] == [ends.source, ends.target]:
             axes = along_axes(self.relation, end, not self.autapses and ends.shared > 0)
             if axes is not None:
-                known[end] = stencils_of(self.relation, axes, stored)
+                known[end] = stencils_of(self.relation, end, axes, stored)
         return known[end]
 
     def native(self, ends: Ends) -> NativeRelation:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import CircuitError, near, quoted
+from ..model.component import NDComponent
 from ..model.pools import Reduce
 from .axis import Axis
 from .groups import Group
@@ -90,6 +91,13 @@ def pool_groups(group: Group, space: Space | None, name: str) -> PoolGroups:
     assert isinstance(space, AxisGrid)
     columns = [space.indices[:, list(axes).index(one)] for one in kept]
     return PoolGroups(kept, _joined(columns, kept, group.count))
+
+
+def pool_axes(model: type[NDComponent], axes: Mapping[str, Axis], name: str) -> dict[str, Axis]:
+    """Return the axes along which the groups of a pool differ; none of one by a parameter."""
+    pool: Reduce = model.pools[name]
+    below = pool_axes(model, axes, pool.variable) if pool.variable in model.pools else axes
+    return {n: axis for n, axis in below.items() if n not in pool.over} if pool.over else {}
 
 
 def _of_pool(pool: Reduce, below: PoolGroups, where: str) -> PoolGroups:

@@ -6,12 +6,17 @@ cells whose connections do not cross the seam, and others beside the seam.
 
 Cells have one stencil only if all numbers are equal, bit by bit. So what follows from stencils has
 the bits of connections that are listed one by one.
+
+With a mask some points of a grid have no cell. Stencils then count points, as if all were there. A
+table has the cell of each point, and partners without a cell are left out.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -19,6 +24,7 @@ from numpy.typing import NDArray
 
 from .formula import Formula
 from .relation import AxisRuns, Relation
+from .space import AxisGrid
 
 Integers = NDArray[np.int64]
 Reals = NDArray[np.float64]
@@ -32,6 +38,9 @@ SHARES = {False: 2, "auto": 8}
 MOST = 1 << 23
 """Entries of all stencils of a relation at most."""
 
+CHUNK = 1 << 22
+"""Connections that are listed at once."""
+
 
 @dataclass(frozen=True, eq=False)
 class Stencils:
@@ -42,7 +51,7 @@ class Stencils:
     of : (cells,) int32
         Number of each cell's stencil.
     home : (cells,) int32
-        The cell of the other end from which its partners are counted.
+        The cell of the other end from which its partners are counted, or with a mask the point.
     begin : (stencils + 1,) int64
         Where the entries of each stencil begin.
     partner : (entries,) int32
@@ -53,6 +62,8 @@ class Stencils:
         Ways from source to target along each axis.
     offset : (entries,) int64 or None
         Number of the offset, of relations by offsets.
+    cell : (points,) int32 or None
+        Cell of the other end at each point of its grid, -1 for none; None where there is no mask.
     """
 
     of: NDArray[np.int32]
@@ -62,11 +73,80 @@ class Stencils:
     squared: Reals
     along: list[Reals]
     offset: Integers | None = None
+    cell: NDArray[np.int32] | None = None
 
-    @property
+    @cached_property
     def edges(self) -> int:
         """Number of connections."""
-        return int((np.bincount(self.of, minlength=len(self)) * np.diff(self.begin)).sum())
+        return int(self.degree.sum())
+
+    @cached_property
+    def degree(self) -> Integers:
+        """Number of connections of each cell, (cells,)."""
+        size: Integers = np.diff(self.begin)[self.of]
+        if self.cell is None:
+            return size
+        size = size.copy()
+        some = self.broken
+        for cells in np.array_split(some, max(self._listed(some) // CHUNK, 1)):
+            which, _, _ = self.lists(cells)
+            size[cells] = np.bincount(which, minlength=len(cells))
+        return size
+
+    @cached_property
+    def broken(self) -> Integers:
+        """The cells some of whose partners have no cell, ascending; none without a mask."""
+        if self.cell is None:
+            return np.zeros(0, np.int64)
+        # points without a cell up to each point; a run of points between the first partner and the
+        # last one that has none of them is whole
+        gone = np.concatenate([[0], np.cumsum(self.cell < 0)])
+        size = np.diff(self.begin)
+        low = np.zeros(len(self), np.int64)
+        high = low - 1
+        some = np.flatnonzero(size)
+        low[some] = self.partner[self.begin[some]]
+        high[some] = self.partner[self.begin[some + 1] - 1]
+        home = self.home.astype(np.int64)
+        first, last = home + low[self.of], home + high[self.of]
+        maybe = np.flatnonzero(gone[np.maximum(last + 1, first)] > gone[first])
+        broken = [np.zeros(0, np.int64)]
+        for cells in np.array_split(maybe, max(self._listed(maybe) // CHUNK, 1)):
+            at, which = self._entries(cells)
+            lost = self.cell[home[cells][which] + self.partner[at]] < 0
+            broken.append(cells[np.unique(which[lost])])
+        return np.concatenate(broken)
+
+    def _listed(self, cells: Integers) -> int:
+        return int(np.diff(self.begin)[self.of[cells]].sum())
+
+    def _entries(self, cells: Integers) -> tuple[Integers, Integers]:
+        """Return the entries of some cells, and which of the cells each belongs to."""
+        rows = self.of[cells]
+        size = np.diff(self.begin)[rows]
+        which = np.repeat(np.arange(len(cells)), size)
+        first = np.cumsum(size) - size
+        at: Integers = np.arange(size.sum()) + np.repeat(self.begin[rows] - first, size)
+        return at, which
+
+    def lists(self, cells: Integers) -> tuple[Integers, Integers, Integers]:
+        """Return the connections of some cells, those of one cell after those of another.
+
+        Returns
+        -------
+        which : (m,) int64
+            Place among ``cells``.
+        entry : (m,) int64
+        partner : (m,) int64
+            Number of the cell of the other end.
+        """
+        at, which = self._entries(cells)
+        partner: Integers = self.home[cells].astype(np.int64)[which] + self.partner[at]
+        if self.cell is None:
+            return which, at, partner
+        partner = self.cell[partner].astype(np.int64)
+        there = partner >= 0
+        return which[there], at[there], partner[there]
 
     def __len__(self) -> int:
         return len(self.begin) - 1
@@ -78,13 +158,7 @@ class Stencils:
 
     def partners(self, cells: Integers) -> Integers:
         """Return the partners of some cells, those of one cell after those of another."""
-        rows = self.of[cells]
-        size = np.diff(self.begin)[rows]
-        first = np.cumsum(size) - size
-        at = np.arange(size.sum()) + np.repeat(self.begin[rows] - first, size)
-        home = self.home[cells].astype(np.int64)
-        out: Integers = np.repeat(home, size) + self.partner[at]
-        return out
+        return self.lists(cells)[2]
 
     def computed(self, formula: Formula, names: tuple[str, ...]) -> Reals:
         """Return what a formula gives for each entry, (entries,)."""
@@ -131,8 +205,13 @@ def along_axes(relation: Relation, end: End, alone: bool) -> list[AxisStencils] 
     """
     if relation.form not in ("grid", "offsets"):
         return None
-    if relation.point is not None or relation.cell is not None:
-        return None
+    if relation.point is not None and (np.diff(relation.point) <= 0).any():
+        return None  # the axes of the sources come in another order
+    if alone and (relation.point is not None or relation.cell is not None):
+        a, b = relation.source, relation.target  # one population, or two of equal cells
+        assert isinstance(a, AxisGrid) and isinstance(b, AxisGrid)
+        if not np.array_equal(a.indices, b.indices):
+            return None
     made = []
     for axis in relation.axes:
         jump = relation.tables.get(f"jump {axis.name}")
@@ -147,13 +226,14 @@ def along_axes(relation: Relation, end: End, alone: bool) -> list[AxisStencils] 
 
 
 def stencils_of(
-    relation: Relation, axes: Sequence[AxisStencils], stored: bool | str
+    relation: Relation, end: End, axes: Sequence[AxisStencils], stored: bool | str
 ) -> Stencils | None:
     """Return the stencils of the cells of one end; None where few cells have equal ones.
 
     Parameters
     ----------
     relation : Relation
+    end : {"source", "target"}
     axes : sequence of AxisStencils
         Along the axes of the relation.
     stored : bool or "auto"
@@ -171,8 +251,26 @@ def stencils_of(
     for one in axes:
         of = (of[:, None] * (len(one.begin) - 1) + one.of).reshape(-1)
         home = (home[:, None] * one.partners + one.home).reshape(-1)
+    point, cell = _masked(relation, end)
+    if point is not None:
+        of, home = of[point], home[point]
     cells = of.astype(np.int32), home.astype(np.int32)
-    return (_by_offsets if relation.form == "offsets" else _along_all)(relation, axes, cells)
+    made = (_by_offsets if relation.form == "offsets" else _along_all)(relation, axes, cells)
+    return made if cell is None else replace(made, cell=cell)
+
+
+def _masked(
+    relation: Relation, end: End
+) -> tuple[NDArray[np.integer] | None, NDArray[np.int32] | None]:
+    """Return the point of each cell of an end, and the cell at each point of the other end."""
+    if end == "source":
+        return relation.point, relation.cell
+    point = None if relation.cell is None else np.flatnonzero(relation.cell >= 0)
+    if relation.point is None:
+        return point, None
+    cell = np.full(math.prod(one.sources for one in relation.axes), -1, np.int32)
+    cell[relation.point] = np.arange(len(relation.point), dtype=np.int32)
+    return point, cell
 
 
 def _along_all(relation: Relation, axes: Sequence[AxisStencils], cells: Cells) -> Stencils:

@@ -107,7 +107,8 @@ def _run_circuit(given: dict[str, Any]) -> None:
     from ..inputs.file import file_input
     from ..plan.injection import make_slots
     from ..recorders.hdf5 import HDF5Recorder, refuse_existing
-    from ..run.lpu import LPU, command_line
+    from ..run.given import command_line
+    from ..run.lpu import LPU
 
     begin = time.perf_counter()
     models = load_classes(given["model_files"])

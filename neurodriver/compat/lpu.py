@@ -29,6 +29,7 @@ from ..inputs.base import Input
 from ..model.library import models as known_models
 from ..recorders.base import Recorder
 from ..run import lpu as native
+from ..run.given import whole_steps
 from ..run.progress import Progress
 from ..run.simulation import Simulation
 from . import graphs, views
@@ -248,7 +249,7 @@ time_sync, control_inteface
         if more:
             names = ", ".join(more)
             raise NeurodriverError(f"LPU.run: {names}: not for LPUs of old scripts")
-        count = native.whole_steps(steps, duration, self.dt)
+        count = whole_steps(steps, duration, self.dt)
         self._planned = count
         stepped = any(
             getattr(type(self), n) is not getattr(LPU, n) for n in ("run_step", "do_work")

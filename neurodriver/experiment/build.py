@@ -20,7 +20,8 @@ from ..model.loading import Model, Rule, load_classes
 from ..parallel.directory import port_table
 from ..plan.injection import make_slots
 from ..recorders import HDF5Recorder
-from ..run.lpu import LPU, as_circuit, command_line
+from ..run.given import as_circuit, command_line
+from ..run.lpu import LPU
 from .contents import Contents
 from .pattern_files import Wiring
 from .references import completed, file_of, function_of, input_classes, parameters_of, takes_a

@@ -12,7 +12,7 @@ from ..parallel.manager import Manager
 from ..profiling.phases import phased
 from ..recorders.hdf5 import refuse_existing
 from ..results.joint import write_master
-from ..run.lpu import command_line
+from ..run.given import command_line
 from ..version import __version__
 from .build import ExperimentLPU
 from .contents import Contents

@@ -18,8 +18,9 @@ from ..plan.instances import needs_instance
 from ..plan.passes.aggregate import insert_aggregators
 from ..plan.passes.join import join
 from ..run.lpu import LPU, managed
+from ..run.member import Member
 from ..run.nonfinite import strictest
-from ..run.simulation import Member, Simulation
+from ..run.simulation import Simulation
 from ..settings import validates
 from .border import RankBorder
 from .deal import deal
@@ -191,8 +192,9 @@ class Job:
             waits = gates or (least > 0 and not timing.lag and not choice.target.threads)
             border = RankBorder(self.world, routes, joined, timing, waits, self.modules)
         members = [
-            Member(name, lpu.inputs, lpu.recorders, lpu.attributes, lpu.settings.merge)
+            Member(name, lpu.inputs, lpu.recorders, lpu.attributes, s.merge, keep=s.keep)
             for name, lpu in self.lpus.items()
+            for s in (lpu.settings,)
         ]
         self.simulation = Simulation(
             joined.circuit,

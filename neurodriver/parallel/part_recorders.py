@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..circuit.circuit import Circuit
-from ..errors import RecordingError
+from ..errors import RecordingError, RequestError
 from ..recorders.base import Block, Columns, Recorder, RecordingPlan, RecordingProgress
 from ..recorders.synapses import SynapseRecorder
 
@@ -108,6 +108,9 @@ class WholeRecording:
     def _requests(self, part: int) -> Iterator[tuple[str, Any]]:
         """Yield what a part has to record; part 0 gets what no part has, and reports it."""
         for variable, uids in self.recorder.record:
+            if any(variable in group.model.pools for group in self._circuit.groups):
+                say = f"record: '{variable}' is a pool; parts of a circuit record variables alone"
+                raise RequestError(f"{say}: let a text copy it into a variable")
             if uids is None:
                 having = self._parts_with(variable)
                 if part in having or (not having and part == 0):

@@ -15,9 +15,11 @@ from ..run.live import (
     Components,
     CopiedValues,
     GroupPart,
+    check_values,
     numbers_of,
     parts_of,
     parts_of_vector,
+    unknown,
 )
 from ..run.live_places import Values
 from ..run.simulation import Simulation
@@ -114,7 +116,7 @@ class PartedComponents(Components):
         self._check_name(name)
         numbers = numbers_of(magnitude(values, self._unit(name), said), self._shape, said)
         for part in self._parts:
-            self._check(part, name, numbers[part.out])
+            check_values(self, part, name, numbers[part.out])
         shared = self._everywhere(lambda: [self._is_shared(name, numbers)])
         if any(shared):
             for part in self._parts:
@@ -137,7 +139,7 @@ class PartedComponents(Components):
             name in {*model.updates, *model.states, *model.params, *model.pools} for model in models
         ]
         if not any(known):
-            raise NeurodriverError(self._unknown(name))
+            raise NeurodriverError(unknown(self, name))
         lacking = [model.__name__ for model, has in zip(models, known, strict=True) if not has]
         if lacking:
             among = ", ".join(dict.fromkeys(lacking))

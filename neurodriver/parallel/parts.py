@@ -38,7 +38,8 @@ from ..plan.delays import steps_of
 from ..plan.passes.join import Joined
 from ..recorders.base import Recorder, RecordingPlan
 from ..run.division import Division
-from ..run.simulation import Attributes, Member, Progress, Simulation
+from ..run.member import Attributes, Member
+from ..run.simulation import Progress, Simulation
 from .agreement import of_circuit
 from .border import RankBorder
 from .exchange import Left
@@ -106,7 +107,7 @@ class PartedSimulation(PartedState):
         self.recordings = [WholeRecording(one, circuit, self.of) for one in recorders]
         if not alone:
             self._world.limit(settings.timeout())
-            names = ("dtype", "seed", "plans", "merge")
+            names = ("dtype", "seed", "plans", "merge", "keep")
             asked = {"the parts": _digest(self.of), "dt": dt, **{n: given[n] for n in names}}
             self._world.agree("LPU", of_circuit(circuit, inputs, recorders) | asked)
         with TASKS.task("LPU"):
@@ -133,7 +134,7 @@ class PartedSimulation(PartedState):
         worlds: Sequence[World] = Team(self.count).ranks() if alone else [self._world]
         timing = Timing.of(least_crossing(circuit, self.of, self.dt), gates=True, late=0)
         settings_of = dict(given)
-        merge = settings_of.pop("merge")
+        merge, keep = settings_of.pop("merge"), settings_of.pop("keep")
         if alone and self.count > 1 and settings_of["threads"] is None:
             settings_of["threads"] = 1
         for one in self._inputs:
@@ -142,7 +143,8 @@ class PartedSimulation(PartedState):
         every = shares(circuit, self.of, numbers)
         for share, world, mine in zip(every, worlds, inputs, strict=True):
             kept = tuple(one.of_part(share.part) for one in self.recordings)
-            member = Member(None, mine, [one for one in kept if one], self._attributes, merge)
+            recorders: list[Recorder] = [one for one in kept if one]
+            member = Member(None, mine, recorders, self._attributes, merge, keep=keep)
             choice = choices[share.part]
             border = border_of(share, world, timing, waits, lists=not choice.target.threads)
             settings_of["choice"] = choice

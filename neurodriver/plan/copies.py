@@ -153,7 +153,8 @@ def _check(program: Program, variants: Variants) -> None:
         if number in merged:
             raise CircuitError(
                 f"'{name}' of {group.name} cannot differ between copies: synapses of one neuron "
-                f"and equal kinetics are computed as one; make the LPU with merge=False"
+                f"and equal kinetics are computed as one; make the LPU with "
+                f"keep=['{group.name}.{name}']"
             )
         units = group.model.sub_units
         if units is not None and name == units.per:

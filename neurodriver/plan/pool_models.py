@@ -53,7 +53,14 @@ _FOLDED = """
 
 @cache
 def pool_model(
-    reduce: str, variable: str, axes: tuple[str, ...], first: bool, last: bool, listed: bool
+    reduce: str,
+    variable: str,
+    axes: tuple[str, ...],
+    first: bool,
+    last: bool,
+    listed: bool,
+    shown: str = "",
+    unit: str = "",
 ) -> type[NDComponent]:
     """Return the model of one level of a pool.
 
@@ -68,6 +75,10 @@ def pool_model(
         Whether it takes the members, and whether it has the result.
     listed : bool
         Whether the numbers of the members of each component are listed.
+    shown : str
+        Name of a variable that recorders read the result from; "" for none.
+    unit : str
+        Of that variable.
     """
     at = ", ".join(f"here.{name}" for name in axes)
     which = reduce == "argmax"
@@ -79,6 +90,7 @@ def pool_model(
         text += _FOLDED.format(**names)
     result = f"members[{at}] > 0 ? acc / members[{at}] : 0" if reduce == "mean" and last else "acc"
     text += f"{VALUE} = {result};" + f" {WHICH} = best;" * which
+    text += f" {shown} = {WHICH if which else VALUE};" if shown else ""
     whole = {name: Field(axes=axes, whole=True, constant=True) for name in ("low", "high")}
     if listed:
         whole["list"] = Field(axes="place", whole=True, constant=True)
@@ -87,7 +99,11 @@ def pool_model(
     reads = (variable,) if first else (VALUE, WHICH) if which else (VALUE,)
     body: dict[str, Any] = {
         "axes": axes,
-        "updates": {VALUE: "", WHICH: ""} if which else {VALUE: ""},
+        "updates": {
+            **({shown: unit} if shown else {}),
+            VALUE: "",
+            **({WHICH: ""} if which else {}),
+        },
         "sources": {"cells": Source(*reads, by_number=True)},
         "fields": whole,
         "update": text,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -18,7 +19,8 @@ from ..state.checkpoint import Checkpoint, write_checkpoint
 from ..state.learned import with_learned
 from .copies import restored_batch
 from .divided import Divided
-from .going_on import go_on_from, leave, renumbered, snapshots_of
+from .going_on import go_on_from, leave, renumbered, snapshots_of, taken_back
+from .held_state import LPUState
 from .injected import compare_inputs, injected_by
 from .live_values import LiveValues
 
@@ -30,6 +32,9 @@ class Checkpoints(LiveValues):
     """Saves an LPU, restores it, and takes it back to step 0."""
 
     if TYPE_CHECKING:
+        settings: Any
+        dt: float
+        seed: int
 
         def __init__(self, *given: Any, **options: Any) -> None: ...
 
@@ -140,6 +145,51 @@ class Checkpoints(LiveValues):
         for _, feed in self.simulation.feeds:
             if feed.recorder.outlives:
                 feed.go_on()
+
+    def state(self) -> LPUState:
+        """Return the present state, held in memory: `restore_state` goes back to it.
+
+        It has what a checkpoint has: states, parameters, weights, fields, and what is on its way.
+
+        Raises
+        ------
+        NeurodriverError
+            Where a class keeps its state in Python, or in an LPU of a Manager.
+        """
+        if self.managed:
+            raise StateError("the state of an LPU of a Manager cannot be held alone")
+        snapshots = snapshots_of(self._simulation())
+        return LPUState(
+            self.current_circuit(), self.first_circuit, snapshots, self.current_variants()
+        )
+
+    def restore_state(self, state: LPUState) -> None:
+        """Go back to a state, or on to one of another LPU of the same circuit.
+
+        The next run has the bits of the run that went on from there. Recordings are closed, and
+        begin anew.
+
+        Raises
+        ------
+        NeurodriverError
+            For a state of another circuit, dt, dtype or seed.
+
+        Examples
+        --------
+        >>> state = lpu.state()  # doctest: +SKIP
+        >>> lpu.run(100)  # doctest: +SKIP
+        >>> lpu.restore_state(state)  # doctest: +SKIP
+        """
+        if not isinstance(state, LPUState):
+            raise StateError(f"restore_state: takes what state() returned, got {state!r:.60}")
+        simulation = self._simulation()
+        if self.managed:
+            raise StateError("an LPU of a Manager cannot go back; make the Manager anew")
+        state.check(self.first_circuit, self.dt, self.settings.dtype, self.seed)
+        simulation.finish()
+        make = partial(self.simulated, state.circuit, state.variants)
+        self.simulation = taken_back(simulation, make, state.snapshots)
+        self.circuit, self.variants = state.circuit, state.variants
 
     def _renumber(self, keep: Sequence[str], step: int) -> None:
         """Give the next step a number."""

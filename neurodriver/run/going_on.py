@@ -89,6 +89,17 @@ def _keep_fields(simulation: Simulation, other: Simulation) -> None:
                 after.changed.add(key)
 
 
+def taken_back(
+    simulation: Simulation, make: Callable[[], Simulation], states: Sequence[Snapshot]
+) -> Simulation:
+    """Return a simulation that goes on from an earlier state; its recordings begin anew."""
+    _check_finished(simulation)
+    other = make()
+    go_on_from(other, states)
+    leave(simulation)
+    return other
+
+
 def renumbered(simulation: Simulation, make: Callable[[], Simulation], step: int) -> Simulation:
     """Return a simulation that goes on from the state of this one, as if at another step.
 
@@ -96,7 +107,4 @@ def renumbered(simulation: Simulation, make: Callable[[], Simulation], step: int
     """
     _check_finished(simulation)
     states = [replace(one, step=step) for one in snapshots_of(simulation)]
-    other = make()
-    go_on_from(other, states)
-    leave(simulation)
-    return other
+    return taken_back(simulation, make, states)

@@ -19,10 +19,12 @@ from ..circuit.selection import space_of
 from ..circuit.validate import admits, check_parameters
 from ..errors import Faults, NeurodriverError, near, quoted
 from ..model.component import Parameter
+from ..model.kinds import VariableKind
 from ..model.vectors import elements
 from ..quantities import magnitude
+from .device_values import on_host
 from .live_fields import FieldPlace, field_of, rows_at
-from .live_places import Live, Place, Rows, Values, place_of
+from .live_places import Live, Place, Rows, Values, keep_text, place_of
 from .live_pools import pool_values
 from .program_cache import ProgramCache
 from .shown import shown_line
@@ -200,7 +202,7 @@ class Components:
 
     def __getattr__(self, name: str) -> Values:
         if name.startswith("_") or name not in self.names:
-            raise AttributeError(self._unknown(name))
+            raise AttributeError(unknown(self, name))
         return self.get(name)
 
     def __setattr__(self, name: str, values: Any) -> None:
@@ -246,6 +248,27 @@ class Components:
         """
         print(shown_line(self, self._simulation(), rows))
 
+    def events(self, name: str = "spike_state") -> NDArray[np.int64]:
+        """Return the numbers of the components that have an event at the present time, ascending.
+
+        The step that has been computed last has sent it. For the events of many steps, record them.
+
+        Parameters
+        ----------
+        name : str
+            Of a variable in event form.
+
+        Raises
+        ------
+        NeurodriverError
+            For a name that nothing has, and variables without events.
+        """
+        values, kinds = self.get(name), self._simulation().program.circuit.kinds
+        if name not in {*kinds.updated(VariableKind.EVENT)}:
+            raise NeurodriverError(f"{self._said}: '{name}' has no events; read it by get")
+        found: NDArray[np.int64] = np.flatnonzero(np.ravel(values))
+        return found
+
     def shared(self, name: str) -> Any:
         """Return a state, a parameter or a variable in the memory of the backend, without a copy.
 
@@ -289,6 +312,7 @@ class Components:
             been changed then.
         """
         said = f"{self._said}, '{name}'"
+        values = on_host(values, self._simulation(), said)
         if (field := self._field(name)) is not None:
             field.write(self._simulation(), values, at, said, self._changed)
             return
@@ -304,7 +328,7 @@ class Components:
         placed = list(self._placed(name))
         for part, place, _ in placed:
             place.check_settable(self._simulation().program)
-            self._check(part, name, numbers[part.out])
+            check_values(self, part, name, numbers[part.out])
         for part, place, _ in placed:
             simulation = self._simulation()
             one = numbers[part.out]
@@ -353,9 +377,6 @@ class Components:
         """Whether all components of a group get one value."""
         return len(values) == self._group(part).count and bool((values == values[0]).all())
 
-    def _unknown(self, name: str) -> str:
-        return f"{self._said}: nothing is called '{name}'{near(name, self.names)}"
-
     def _placed(self, name: str) -> list[PlacedPart]:
         """Return where each part has what is called so."""
         simulation = self._simulation()
@@ -371,22 +392,36 @@ class Components:
         model = self._group(self._parts[0]).model
         return next((t[name].unit for t in (model.states, model.params) if name in t), "")
 
-    def _check(self, part: GroupPart, name: str, values: NDArray[np.float64]) -> None:
-        group, faults = self._group(part), Faults(self._said)
-        given = name in group.model.params and name not in group.model.states
-        if admits(group.model.params[name] if given else Parameter(), values):
-            return
-        uids = group.uids[part.rows]
-        if given:
-            some = replace(group, params={name: values}, count=len(values), names=uids)
-            check_parameters(some, faults)
-        else:
-            faults.add_for(
-                np.flatnonzero(~np.isfinite(values)),
-                lambda i: f"'{name}' of {quoted(uids[i])}: must be finite (got {values[i]})",
-            )
-        if faults.count:
-            raise NeurodriverError(faults.report())
+
+def check_values(
+    components: Components, part: GroupPart, name: str, values: NDArray[np.float64]
+) -> None:
+    """Raise NeurodriverError for values that a parameter or a state of a part refuses."""
+    group, faults = components._group(part), Faults(components._said)
+    given = name in group.model.params and name not in group.model.states
+    if admits(group.model.params[name] if given else Parameter(), values):
+        return
+    uids = group.uids[part.rows]
+    if given:
+        some = replace(group, params={name: values}, count=len(values), names=uids)
+        check_parameters(some, faults)
+    else:
+        faults.add_for(
+            np.flatnonzero(~np.isfinite(values)),
+            lambda i: f"'{name}' of {quoted(uids[i])}: must be finite (got {values[i]})",
+        )
+    if faults.count:
+        raise NeurodriverError(faults.report())
+
+
+def unknown(components: Components, name: str) -> str:
+    """Return what is to be said of a name that nothing has, or that is not kept."""
+    for part in components._parts:
+        group = components._group(part)
+        if name in group.model.updates:  # it has no memory
+            why = f"'{name}' is not kept, as only its Aggregator reads it"
+            return f"{components._said}: {why}; {keep_text(group.name, name)}, or record it"
+    return f"{components._said}: nothing is called '{name}'{near(name, components.names)}"
 
 
 def _placed_in(
@@ -401,7 +436,7 @@ def _placed_in(
         else:
             found.append((part, place, place.lasting(simulation, part.rows)))
     if not found:
-        raise NeurodriverError(components._unknown(name))
+        raise NeurodriverError(unknown(components, name))
     if lacking:
         among = ", ".join(dict.fromkeys(lacking))
         said = components._said

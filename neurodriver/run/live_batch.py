@@ -13,7 +13,8 @@ from ..errors import NeurodriverError
 from ..quantities import magnitude
 from ..results.batch import BatchRecording
 from ..results.recording import Recording
-from .live import Components, CopiedValues
+from .device_values import on_host
+from .live import Components, CopiedValues, check_values
 from .live_learning import LearningConnections
 from .live_places import Live, Values
 from .named import having, numbered
@@ -62,6 +63,12 @@ class CopiedComponents(Components):
             f"{self._said}: '{name}' of each copy lies elsewhere; use lpu.copies[b][...].shared"
         )
 
+    def events(self, name: str = "spike_state") -> Any:
+        """Refuse: each copy has events of its own."""
+        raise NeurodriverError(
+            f"{self._said}: each copy has events of its own; use lpu.copies[b][...].events()"
+        )
+
     def set(self, name: str, values: ArrayLike, *, at: Mapping[str, Any] | None = None) -> None:
         """Set a variable that is a state, a state, a parameter, or a field.
 
@@ -79,7 +86,8 @@ class CopiedComponents(Components):
         NeurodriverError
             As `Components.set`; nothing has been changed then.
         """
-        copies = self._each()
+        copies, said = self._each(), f"{self._said}, '{name}'"
+        values = on_host(values, self._copies()[0], said)
         if self._field(name) is not None:
             for copy in copies:
                 copy.set(name, values, at=at)
@@ -88,19 +96,19 @@ class CopiedComponents(Components):
             self._at(at).set(name, values)
             return
         wanted = len(copies), len(self)
-        values = magnitude(values, self._unit(name), f"{self._said}, '{name}'")
+        values = magnitude(values, self._unit(name), said)
         try:
             numbers = np.broadcast_to(np.asarray(values, np.float64), wanted)
         except (TypeError, ValueError):
             raise NeurodriverError(
-                f"{self._said}, '{name}': numbers that NumPy broadcasts to (copies, n) = {wanted} "
+                f"{said}: numbers that NumPy broadcasts to (copies, n) = {wanted} "
                 f"are needed, such as ({len(copies)}, 1) for one in each copy, got {values!r:.60}"
             ) from None
         placed = list(self._placed(name))
         for part, place, _ in placed:
             place.check_settable(self._simulation().program)
             for row in numbers:
-                self._check(part, name, row[part.out])
+                check_values(self, part, name, row[part.out])
         for part, place, _ in placed:
             mine = numbers[:, part.out]
             each = self._copies()

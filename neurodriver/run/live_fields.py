@@ -18,6 +18,7 @@ from ..plan.arrays import Key
 from ..plan.places import field_key
 from ..plan.program import Program
 from ..quantities import magnitude
+from .device_values import on_host
 
 if TYPE_CHECKING:
     from .live_places import Live
@@ -92,6 +93,7 @@ class FieldPlace:
         self, simulation: Live, given: Any, at: Mapping[str, Any] | None, said: str
     ) -> NDArray[Any]:
         """Return the whole array with what is to be set; parameters and errors as of `write`."""
+        given = on_host(given, simulation, said)
         whole = magnitude(given, self.rule.unit, said)
         if at is not None:
             values = self.read(simulation)

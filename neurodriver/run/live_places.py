@@ -111,7 +111,8 @@ class Place:
         group = program.circuit.groups[self.number]
         said = f"'{self.name}' of {group.name}"
         if self.number in program.merged.computed:
-            raise StateError(f"{said} cannot be set: {_MERGED}")
+            keep = keep_text(group.name, self.name)
+            raise StateError(f"{said} cannot be set: {_MERGED}{keep}")
         if self.array is None and self.name not in group.model.states:
             given = ", ".join(group.model.states) or "nothing"
             raise StateError(f"{said} is computed in each step and cannot be set; set {given}")
@@ -152,9 +153,12 @@ class Place:
         return rows if order is None or instance else order[rows]
 
 
-_MERGED = (
-    "synapses of one neuron and equal kinetics are computed as one; make the LPU with merge=False"
-)
+_MERGED = "synapses of one neuron and equal kinetics are computed as one; "
+
+
+def keep_text(model: str, field: str) -> str:
+    """Return what a message proposes for a field that is computed away."""
+    return f"make the LPU with keep=['{model}.{field}']"
 
 
 def place_of(program: Program, number: int, name: str) -> Place | None:
@@ -175,8 +179,8 @@ def place_of(program: Program, number: int, name: str) -> Place | None:
             column = np.broadcast_to(np.asarray(given, np.float64), (group.count,))
             return Place(number, name, None, False, column)
         if name in (*model.states, *model.updates):
-            said = "that of merged synapses is not kept; record all of it, or pass merge=False"
-            raise StateError(f"'{name}' of {group.name}: {said}")
+            keep = f"that of merged synapses is not kept; {keep_text(group.name, name)}"
+            raise StateError(f"'{name}' of {group.name}: {keep}, or record all of it")
     return Place(number, name, None, True) if variable else None
 
 

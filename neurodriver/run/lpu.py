@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -11,21 +10,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from ..adapters import adapters
-from ..arguments import MANY_STEPS, mapping, number, one_or_several, truth, whole_number
+from ..arguments import MANY_STEPS, mapping, one_or_several, truth, whole_number
 from ..backends.base import Backend
 from ..backends.choice import Choice
 from ..circuit.batch import Batch, batch_of
 from ..circuit.circuit import Circuit
-from ..circuit.numbers import whole
-from ..circuit.single_precision import check_single_precision
 from ..circuit.space import sizes_of
 from ..errors import NeurodriverError
 from ..inputs.base import Input
-from ..model.loading import load_classes
 from ..plan.copies import Variants
 from ..quantities import seconds
 from ..recorders.base import Recorder
@@ -34,11 +29,15 @@ from ..version import __version__
 from .checkpoints import Checkpoints
 from .copies import check_inputs, seeds_attribute, variants_of
 from .division import division_of
+from .given import check_settings, circuit_in, command_line, dtype_name, whole_steps
+from .kept import Kept, kept_fields
+from .member import Attributes, Member
 from .nonfinite import check_policy
 from .progress import Progress, both, end_progress, step_progress
+from .recorded_pools import sizes_of_pools
 from .room import check_room
 from .saving import advance_saving
-from .simulation import Attributes, Member, Simulation
+from .simulation import Simulation
 from .single_phases import advance_phase
 from .summary import lpu_html
 
@@ -71,6 +70,7 @@ class Settings:
     plans: bool
     choice: Choice
     merge: bool = True
+    keep: tuple[Kept, ...] = ()
     nonfinite: str = "raise"
     debug: bool = False
 
@@ -110,6 +110,10 @@ class LPU(Checkpoints):
     merge : bool
         Whether linear synapses of one target and equal kinetics may be computed as one, which
         changes results by rounding. Without ``plans`` they are not.
+    keep : str or sequence of str
+        Fields that can be read and set between calls whatever is computed as one, such as
+        ``"AlphaSynapse.g"``: a model, a population or a uid, and a variable, a state or a
+        parameter. Synapses of that model are not merged.
     nonfinite : {"raise", "warn", "off"}
         What happens when a variable or a state becomes NaN or infinite, recorded or not: the run
         ends with NonFiniteError, after the recordings are written; it goes on with a warning for
@@ -167,6 +171,7 @@ class LPU(Checkpoints):
         device: int | None = None,
         executor: str | None = None,
         merge: bool = True,
+        keep: str | Sequence[str] = (),
         nonfinite: str = "raise",
         debug: bool = False,
         batch: int | Batch | None = None,
@@ -178,9 +183,9 @@ class LPU(Checkpoints):
         dt, dtype = seconds(dt, "dt"), dtype_name(dtype)
         copies, seed = _batch(batch, seed)
         attributes = mapping(attributes, "LPU: attributes")
-        _check_settings(dt, threads, seed)
+        check_settings(dt, threads, seed)
         choice = Choice.of(backend, device, executor)
-        self.circuit = _circuit_in(dtype, circuit, models)
+        self.circuit = circuit_in(dtype, circuit, models)
         if parts is None and devices is None:
             check_room(self.circuit, dtype)
         self.dt, self.seed = float(dt), seed
@@ -197,9 +202,8 @@ class LPU(Checkpoints):
             source.attach(self)
         for recorder in self.recorders:
             recorder.attach(self)
-        self.settings = Settings(
-            dtype, threads, seed, plans, choice, merge and plans, nonfinite, debug
-        )
+        kept = merge and plans, kept_fields(keep, self.circuit)
+        self.settings = Settings(dtype, threads, seed, plans, choice, *kept, nonfinite, debug)
         self.first_circuit = self.circuit
         self.scope: str | None = None
         self.managed = manager_id is not None
@@ -218,9 +222,9 @@ class LPU(Checkpoints):
             run = self.inputs, self.recorders, self.attributes, self.division, settings
             made: Simulation = adapters("parts")[0].simulation(circuit, self.dt, *run)
             return made
-        merge = settings.pop("merge")
-        own = self.own_inputs
-        member = Member(None, self.inputs, self.recorders, self.attributes, merge, own)
+        merge, keep = settings.pop("merge"), settings.pop("keep")
+        given = self.inputs, self.recorders, self.attributes, merge, self.own_inputs, keep
+        member = Member(None, *given)
         return Simulation(circuit, self.dt, [member], **settings, variants=variants)
 
     def join(self, simulation: Simulation, scope: str) -> None:
@@ -257,7 +261,7 @@ class LPU(Checkpoints):
             "dtype": dtype,
             "command": command_line(sys.argv),
             **seeds_attribute(self.variants),
-            **axes_attribute(sizes_of(self.circuit.spaces)),
+            **axes_attribute(sizes_of(self.circuit.spaces) | sizes_of_pools(self.circuit)),
         }
 
     def advance(self, steps: int, progress: Callable[[int], None] | None = None) -> None:
@@ -384,65 +388,9 @@ class LPU(Checkpoints):
         self.close()
 
 
-def as_circuit(source: Any, models: Any = ()) -> Circuit:
-    """Return a circuit from a circuit, the path of a file, or a networkx graph."""
-    if isinstance(source, Circuit):
-        load_classes(models)  # its models are known; what is none is told all the same
-        return source
-    if isinstance(source, str | Path):
-        return Circuit.from_file(source, models, lenient=True)
-    return Circuit.from_graph(source, models, lenient=True)
-
-
-def _circuit_in(dtype: str, source: Any, models: Any) -> Circuit:
-    """Return a circuit whose numbers the working type can hold."""
-    circuit = as_circuit(source, models)
-    if dtype == "float32":
-        check_single_precision(circuit)
-    return circuit
-
-
-def command_line(arguments: list[str]) -> str:
-    """Return a command line that a shell would take again, cut where HDF5 has no room for it."""
-    text = shlex.join(arguments).encode(errors="backslashreplace").decode()
-    return text if len(text) <= 10_000 else f"{text[:10_000]} ..."
-
-
 def _batch(batch: int | Batch | None, seed: Any) -> tuple[Batch | None, int]:
     """Return what was asked for as a batch, and the seed of the first copy."""
     copies, first = batch_of(batch, seed)
     if copies is not None and _MANAGED.get() is not None:
         raise NeurodriverError("an LPU of a Manager has no batch; ports join single LPUs")
     return copies, first
-
-
-def dtype_name(dtype: Any) -> str:
-    """Return the name of a working type, also given as NumPy's type or dtype."""
-    try:
-        name = "" if dtype is None else np.dtype(dtype).name
-    except TypeError:
-        name = ""
-    if name not in ("float64", "float32"):
-        raise NeurodriverError(f"dtype must be 'float64' or 'float32', got {dtype!r}")
-    return name
-
-
-def _check_settings(dt: float, threads: int | None, seed: int) -> None:
-    if number(dt, "dt", "positive seconds") <= 0:
-        raise NeurodriverError(f"dt must be positive seconds, got {dt!r}")
-    if threads is not None and not (whole(threads) and 1 <= threads <= 1024):
-        raise NeurodriverError(f"threads must be 1 to 1024, got {threads!r:.60}")
-    if not (whole(seed) and 0 <= seed < 2**64):
-        raise NeurodriverError(f"seed must be 0 to 2^64 - 1, got {seed!r:.60}")
-
-
-def whole_steps(steps: int | None, duration: float | None, dt: float) -> int:
-    """Return the length of a run in steps from steps or seconds."""
-    duration = seconds(duration, "LPU.run: duration")
-    if (steps is None) == (duration is None):
-        raise NeurodriverError("LPU.run: give either steps or duration")
-    if duration is not None:
-        if number(duration, "LPU.run: duration", "seconds >= 0") < 0:
-            raise NeurodriverError(f"LPU.run: duration must be seconds >= 0, got {duration}")
-        steps = round(duration / dt)
-    return whole_number(steps, "LPU.run: steps", most=MANY_STEPS)

@@ -16,7 +16,7 @@ from ..model.vectors import elements
 from ..plan.copies import with_columns
 from ..plan.program import Program
 from .live_fields import with_constant, with_fields
-from .live_places import place_of
+from .live_places import keep_text, place_of
 
 if TYPE_CHECKING:
     from .simulation import Simulation
@@ -100,9 +100,9 @@ def having(program: Program, scope: str | None, name: str) -> Numbers:
             with_it[circuit.starts[number] : circuit.starts[number + 1]] = True
     found: Numbers = mine[with_it[mine]]
     if not len(found):
-        if any(name in group.model.updates for group in circuit.groups):
-            message = f"'{name}' is not kept, as only its Aggregator reads it; record it"
-            raise NeurodriverError(message)
+        if lost := [group for group in circuit.groups if name in group.model.updates]:
+            why = f"'{name}' is not kept, as only its Aggregator reads it"
+            raise NeurodriverError(f"{why}; {keep_text(lost[0].name, name)}, or record it")
         if name in program.layout.rings:
             raise NeurodriverError(f"nothing updates '{name}'; it holds inputs alone")
         raise NeurodriverError(f"no variable '{name}'{near(name, known)}")

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ..circuit.selection import has_populations, population_names
 from ..errors import CircuitWarning, RequestError, near
 from ..model.component import NDComponent
+from ..plan.pool_models import POOLS
 from ..plan.program import Program
 from ..recorders.base import Columns
 
@@ -58,6 +59,8 @@ def recorded_columns(
             if group.is_port or (group.hidden and not lenient):
                 shown[start : start + group.count] = False
         own = circuit.numbers(scope)
+        if any(group.model.__module__ == POOLS for group in owners):
+            own = np.union1d(own, np.flatnonzero(mine))  # pools were added when it was compiled
         chosen = own[shown[own]]
     else:
         chosen = circuit.find(uids if scope is None else [f"{scope}/{uid}" for uid in uids])
@@ -110,10 +113,12 @@ def _check_uids(bad: Sequence[str], uids: Sequence[str], variable: str, lenient:
 
 def _nobody(variable: str, models: Sequence[type[NDComponent]]) -> RequestError:
     """Return the error for a variable that none of some models updates."""
-    updated = sorted({v for model in models for v in model.updates})
+    updated = sorted({v for m in models if m.__module__ != POOLS for v in (*m.updates, *m.pools)})
     hint = near(variable, updated)
     for model in models:
         if variable in model.states:
             hint = f"; to record this state of {model.__name__}, name it in 'updates', too"
+        if variable in model.pools:
+            hint = "; it is a pool: name its groups, as in '<population>.<pool>/0', or None for all"
     among = ", ".join(updated) or "none"
     return RequestError(f"record: no component updates '{variable}'{hint}; known are {among}")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol
 
@@ -16,12 +15,10 @@ from ..backends.measured import measured
 from ..backends.tables import InputTable, Probe
 from ..circuit.circuit import Circuit
 from ..errors import NeurodriverError
-from ..inputs.base import Input
 from ..plan.arrays import Key
 from ..plan.compile import compile_circuit
 from ..plan.copies import Variants, programs_of_copies
 from ..plan.edges import element_of
-from ..plan.passes.draft import Recorded
 from ..plan.passes.join import Relay
 from ..plan.program import Program
 from ..plan.spikes.fanout import LONGEST_WINDOW
@@ -38,35 +35,11 @@ from .execution import InputFeed, RecorderFeed
 from .findings import CopyWatches
 from .in_flight import CallsInFlight
 from .interrupts import StepBoundary, boundary_of
+from .member import Member, injected, inputs_of, merging_of, read_of
 from .nonfinite import watching
+from .recorded_pools import RecordedPools
 from .single_phases import phases_done
 from .synapse_feed import feed_of
-
-Attributes = dict[str, str | int | float]
-
-
-Scoped = tuple[str | None, Input]
-"""Id of an LPU, and an input into it."""
-
-
-@dataclass
-class Member:
-    """One LPU's share of a simulation; ``attributes`` are those of its recordings.
-
-    ``own`` are the inputs of each copy of a batch, beside ``inputs``.
-    """
-
-    scope: str | None = None  # its id in a joined circuit; None where there is one circuit
-    inputs: list[Input] = field(default_factory=list)
-    recorders: list[Recorder] = field(default_factory=list)
-    attributes: Attributes = field(default_factory=dict)
-    merge: bool = True
-    own: list[list[Input]] = field(default_factory=list)
-
-    @property
-    def every_input(self) -> list[Input]:
-        """The inputs of all copies, each once."""
-        return list(dict.fromkeys([*self.inputs, *(one for part in self.own for one in part)]))
 
 
 class OpenExchange(Protocol):
@@ -141,7 +114,7 @@ class Simulation:
         self.ports: Ports | None = None  # to other LPUs
         self.changed: set[Key] = set()  # parameters that have been set
         self.profile, self.members = current(), list(members)
-        inputs, own = _inputs_of(members)
+        inputs, own = inputs_of(members)
         self.targets = injected([*inputs, *(own[0] if own else [])])
         chosen = choice or Choice.of()
         compiled = partial(
@@ -153,6 +126,7 @@ class Simulation:
         )  # fmt: skip
         self.program: Program = compiled(chosen.target, drawer=drawer_of(chosen))
         programs = programs_of_copies(self.program, variants) if variants else []
+        self.pools = RecordedPools(self.program)
         self._findings = CopyWatches(self.program, nonfinite, len(programs))
         self._inputs = InputFeed(self.program, inputs, own)
         self.feeds = _feeds_of(members, self.program, len(programs))
@@ -242,6 +216,7 @@ class Simulation:
     def advance(self, steps: int, progress: Progress = None) -> None:
         """Advance ``steps`` steps; ``progress`` gets the number that each call has done."""
         check_steps(self.program.gathers.values(), self.step + steps, self.program.dt)
+        self.pools.begin()
         if not self.started:
             self.start()
         with boundary_of(self.backend, self.calls) as boundary:
@@ -293,10 +268,8 @@ class Simulation:
 
     def prepare(self, steps: int) -> int:
         """Bring what enters in the next steps; return how many steps the next call may have."""
-        for copy in [copy for copy in self.copies if copy.late]:
-            steps = 1
-            copy.late = [rest for one in copy.late if (rest := one.enter(copy.backend, self.step))]
-        steps = 1 if self._stepwise else steps
+        self.pools.refresh(self.copies)
+        steps = 1 if _enter_late(self) or self._stepwise else steps
         stage(self, self._inputs, steps)
         return steps
 
@@ -378,10 +351,13 @@ def stage(simulation: Simulation, feed: InputFeed, steps: int) -> None:
             simulation.exchange.stage(first, steps)
 
 
-def _inputs_of(members: Sequence[Member]) -> tuple[list[Scoped], list[list[Scoped]]]:
-    """Return the inputs that all copies get, and those of each copy of a batch."""
-    inputs = [(m.scope, one) for m in members for one in m.inputs]
-    return inputs, [[(m.scope, one) for one in part] for m in members for part in m.own]
+def _enter_late(simulation: Simulation) -> bool:
+    """Let spikes enter that had no slot before; return whether there are any."""
+    late = [copy for copy in simulation.copies if copy.late]
+    for copy in late:
+        step = simulation.step
+        copy.late = [rest for one in copy.late if (rest := one.enter(copy.backend, step))]
+    return bool(late)
 
 
 def _feeds_of(
@@ -410,25 +386,8 @@ def _longest_window(border: Border | None) -> int:
 
 
 def _read_elsewhere(members: Sequence[Member], border: Border | None) -> frozenset[str]:
-    """Return the variables that recorders or other processes read."""
-    recorded = {v for m in members for r in m.recorders for v, _ in r.record}
-    return frozenset(recorded | (border.exported if border else set()))
-
-
-def merging_of(members: Sequence[Member]) -> Recorded:
-    """Return what is recorded, and which LPUs keep their synapses apart."""
-    requests = [(m.scope, v, uids) for m in members for r in m.recorders for v, uids in r.record]
-    return Recorded(requests, [m.scope for m in members if not m.merge])
-
-
-def injected(inputs: Sequence[tuple[str | None, Input]]) -> list[tuple[str, Sequence[str]]]:
-    """Return what inputs inject where, as a joined circuit names it."""
-    return [(v, scoped(scope, uids)) for scope, one in inputs for v, uids in one.targets]
-
-
-def scoped(scope: str | None, uids: Sequence[str]) -> Sequence[str]:
-    """Return uids as a joined circuit names them."""
-    return uids if scope is None else [f"{scope}/{uid}" for uid in uids]
+    """Return the variables that recorders or other processes read, or that are to be kept."""
+    return frozenset(read_of(members) | (border.exported if border else set()))
 
 
 def show(backend: Backend) -> None:

@@ -55,6 +55,7 @@ def advance_phase(simulation: Simulation) -> None:
     if not simulation.started:
         simulation.start()
     if not done:
+        simulation.pools.begin()
         simulation.prepare(1)
     backend.run_phases(simulation.step, end)
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ..backends.base import Backend
 from ..errors import StateError, quoted
 from ..plan.arrays import Array, InstanceOwner, Key, Kind, PopulationOwner, Role
+from ..plan.pool_models import POOLS
 from ..plan.program import Program
 from .late import LateArrivals
 from .learned import take_learned
@@ -95,8 +96,9 @@ def keeps_arrays(model: Any) -> bool:
 
 
 def is_empty(program: Program, number: int) -> bool:
-    """Whether nothing of a group is computed or kept."""
-    return not len(computed(program, number))
+    """Whether nothing of a group is computed or kept; pools are computed anew in each step."""
+    pool = program.circuit.groups[number].model.__module__ == POOLS
+    return pool or not len(computed(program, number))
 
 
 def state_rows(program: Program, number: int) -> list[Array]:

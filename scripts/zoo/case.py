@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 import neurodriver as nd
 from neurodriver.circuit.partition import clusters, partition
-from neurodriver.run.lpu import as_circuit
+from neurodriver.run.given import as_circuit
 
 DT, STEPS = 1e-4, 200
 

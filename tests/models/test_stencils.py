@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from sheets import CELL, DT, drawn, networks, sheet
+from sheets import CELL, DT, drawn, networks, sheet, with_masks
 
 import neurodriver as nd
 from neurodriver.circuit.stencils import Stencils
@@ -42,6 +43,47 @@ def test_bits_of_stored_connections(period: bool, dtype: str) -> None:
     assert one.edges == all_stored.edges
 
 
+@pytest.mark.parametrize(("period", "dtype"), [(True, "float64"), (False, "float32")])
+def test_masks_leave_out_cells(period: bool, dtype: str) -> None:
+    """The bits of stored connections, with any threads, and over a checkpoint."""
+    one, all_stored = with_masks(False, period), with_masks(True, period)
+    spikes, bits, forms = run(one, dtype=dtype, threads=3)
+    assert spikes > 2000 and one.edges == all_stored.edges
+    assert forms.count("stencil") + forms.count("stencil exact") == 4 and "stencil exact" in forms
+    assert not any("_columns" in vars(links) for links in drawn(one))
+    for more in ({"threads": 1}, {"plans": False, "threads": 2}):
+        found = run(all_stored, dtype=dtype, **more)
+        assert found[:2] == (spikes, bits) and "stencil" not in found[2]
+
+
+@pytest.mark.parametrize("period", [True, False])
+def test_stencils_with_masks_list_the_connections(period: bool) -> None:
+    """Partners, weights and delays of every cell; which of them have lost a partner."""
+    for links in drawn(with_masks(False, period)):
+        columns = links.expanded()
+        first = {name: getattr(links.ends, name).start for name in ("source", "target")}
+        weight, delay = (
+            np.broadcast_to(c, (len(columns),)) for c in (columns.data["weight"], columns.delay)
+        )
+        for end, other in (("source", "target"), ("target", "source")):
+            stencils = links.stencils(end)
+            assert stencils is not None and stencils.edges == len(columns)
+            cells, partners = (getattr(columns, name) - first[name] for name in (end, other))
+            order = np.lexsort((partners, cells))
+            every = np.arange(len(stencils.of))
+            which, entry, found = stencils.lists(every)
+            assert which.tolist() == cells[order].tolist()
+            assert found.tolist() == partners[order].tolist()
+            numbers = links.numbers(stencils)
+            assert numbers[0][entry].tobytes() == weight[order].tobytes()
+            assert numbers[1][entry].tobytes() == delay[order].tobytes()
+            size = np.bincount(which, minlength=len(every))
+            assert stencils.degree.tolist() == size.tolist()
+            lost = size < np.diff(stencils.begin)[stencils.of]
+            assert stencils.broken.tolist() == np.flatnonzero(lost).tolist()
+            assert lost.any() == (stencils.cell is not None)
+
+
 def rows_of(stencils: Stencils, cell: int) -> slice:
     return slice(*stencils.begin[stencils.of[cell] + np.arange(2)])
 
@@ -73,15 +115,18 @@ def test_stencils_list_the_connections(period: bool) -> None:
             assert every.tolist() == partners[order].tolist()
 
 
+@pytest.mark.parametrize("make", [networks, with_masks])
 @pytest.mark.parametrize("ways", [(False, True), (True, False)])
-def test_a_run_goes_on_with_the_other_plan(tmp_path: Path, ways: tuple[bool, bool]) -> None:
+def test_a_run_goes_on_with_the_other_plan(
+    tmp_path: Path, ways: tuple[bool, bool], make: Callable[[Any], nd.Circuit]
+) -> None:
     """Spikes on their way go over from stencils to stored connections, and back."""
-    whole = run(networks(False), 300)
+    whole = run(make(False), 300)
     kick = nd.ArrayInput({"spike_state": (["a/7", "b/9", "c/3"], np.ones((300, 3)))})
-    with nd.LPU(networks(ways[0]), dt=DT, seed=1, inputs=[kick]) as lpu:
+    with nd.LPU(make(ways[0]), dt=DT, seed=1, inputs=[kick]) as lpu:
         lpu.run(steps=157)
         lpu.save(tmp_path / "a.h5")
-    with nd.LPU(networks(ways[1]), dt=DT, seed=1, inputs=[kick]) as lpu:
+    with nd.LPU(make(ways[1]), dt=DT, seed=1, inputs=[kick]) as lpu:
         lpu.resume(tmp_path / "a.h5")
         lpu.run(steps=143)
         V = [np.asarray(lpu[name].get("V")).tobytes() for name in lpu.circuit.populations]
@@ -89,14 +134,12 @@ def test_a_run_goes_on_with_the_other_plan(tmp_path: Path, ways: tuple[bool, boo
 
 
 def test_where_connections_have_to_be_stored() -> None:
-    """Irregular axes, a mask, drawn weights: few cells have equal connections."""
+    """Irregular axes, drawn weights: few cells have equal connections."""
     a = sheet("a", False)
     y = nd.Axis.at(np.sort(np.random.default_rng(0).random(30)))
     uneven = nd.Population("LeakyIAFDelta", name="u", axes={"y": y}, **CELL)
-    mask = np.arange(600).reshape(20, 30) % 7 > 0
-    masked = nd.Population("LeakyIAFDelta", name="m", axes=a.axes, mask=mask, **CELL)
-    cases = (uneven, nd.Within(0.3), 1.0), (masked, nd.Near(y=3, x=3), 1.0)
-    for cells, rule, weight in (*cases, (a, nd.Near(y=3, x=3), nd.Uniform(0, 1))):
+    cases = (uneven, nd.Within(0.3), 1.0), (a, nd.Near(y=3, x=3), nd.Uniform(0, 1))
+    for cells, rule, weight in cases:
         link = nd.Projection(cells, cells, rule, weight=weight, name="p", stored=False)
         with pytest.raises(CircuitError, match="'p': stored=False is possible for weighted spikes"):
             nd.LPU(nd.Circuit([cells], [link]), DT)

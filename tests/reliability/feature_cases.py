@@ -58,7 +58,11 @@ def _compared(value: Any) -> Any:
     return {"a": _run(), "b": _run()} if value is ... else value
 
 
-LARGE = {"recording": _recorded, "runs": _compared}
+def _held(value: Any) -> Any:
+    return nd.LPU(seeds.populations(), 1e-4).state() if value is ... else value
+
+
+LARGE = {"recording": _recorded, "runs": _compared, "state": _held}
 """Arguments whose good value is made for each case."""
 
 
@@ -121,6 +125,16 @@ def _living(folder: Path, given: dict[str, Any]) -> None:
             lpu.set(given.get("name", "V"), given["values"])
         else:
             lpu.get(given["name"])
+
+
+def _fired(folder: Path, given: dict[str, Any]) -> None:
+    with nd.LPU(seeds.populations(), 1e-4) as lpu:
+        lpu["cells"].events(**given)
+
+
+def _taken_back(folder: Path, given: dict[str, Any]) -> None:
+    with nd.LPU(seeds.populations(), 1e-4) as lpu:
+        lpu.restore_state(**given)
 
 
 def _runs(folder: Path, given: dict[str, Any]) -> None:
@@ -291,6 +305,9 @@ SHOWN = {"in": np.ones((2, 2)), "out": np.zeros((2, 2))}
 
 FEATURES: dict[str, tuple[Run, dict[str, Any]]] = {
     "parts": (_parts, {"parts": 2}),
+    "keep": (_parts, {"keep": ["cells.v"]}),
+    "events of cells": (_fired, {"name": "spike_state"}),
+    "restore_state": (_taken_back, {"state": ...}),
     "nonfinite": (_parts, {"nonfinite": "warn", "debug": False}),
     "Batch": (_batch, {"copies": 2, "seeds": [1, 2], "parameters": {}, "weight_scale": [1.0, 2.0],
                        "inputs": None}),

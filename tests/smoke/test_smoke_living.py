@@ -48,13 +48,19 @@ def test_a_living_simulation(tmp_path: Path) -> None:
         weights = lpu.connections["drive"]
         weights.set("weight", 2.0 * weights.get())
         lpu.save(tmp_path / "a.h5")
+        state = lpu.state()
         lpu.run(300)
         end = lpu.get("V")
+        assert lpu["exc"].events().dtype == np.int64
         assert lpu.recording.V.shape == (600, 25) and len(lpu.recording.spikes.time) > 20
         lpu.reset(keep=["parameters"])
         assert lpu.step == 0 and set(lpu["exc"].threshold) == {-52.0}
         shared = lpu["exc"].shared("V")
         assert len(shared) == 20
+        lpu.restore_state(state)
+        assert lpu.step == 300
+    with nd.LPU(circuit, 1e-4, driven(circuit), keep="exc.V") as lpu:
+        lpu.run(1)
     with nd.LPU.restore(tmp_path / "a.h5", driven(circuit)) as other:
         other.run(300, checkpoint=tmp_path / "b.h5")
         assert np.array_equal(other.get("V"), end)

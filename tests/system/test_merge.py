@@ -302,7 +302,7 @@ def test_only_recorded_synapses_are_computed() -> None:
         assert counts["MergedAlphaSynapse"] == 2
     with started(circuit, DT, given) as lpu:
         assert kernels(lpu) == ["LeakyIAF", "Aggregator", "MergedAlphaSynapse"]
-        with pytest.raises(NeurodriverError, match=r"merged synapses is not kept.*merge=False"):
+        with pytest.raises(NeurodriverError, match=r"not kept.*keep=\['AlphaSynapse.g'\]"):
             lpu.get("g")
         assert lpu.uids("V").tolist() == ["cell"]
     with started(circuit, DT, given, [("g", None)]) as lpu:

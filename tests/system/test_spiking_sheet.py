@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -73,10 +74,24 @@ def test_the_rule_and_its_columns(dtype: str, scattered: bool) -> None:
 def test_as_many_spikes_as_with_edges_by_brute_force(
     dtype: str, period: float | None, scattered: bool, spikes: int
 ) -> None:
-    """10,000 cells, closed or open, 5,000 steps: the numbers of another program's edges."""
+    """10,000 cells, closed or open, 5,000 steps: the numbers of another program's edges.
+
+    Cells of arrays without names draw random numbers by their place in the circuit. The rule has
+    the same bits as its columns where the cells of the population draw them so, too.
+    """
     links = columns(period, scattered)
     cells = [(shipped()["LeakyIAFDeltaDriven"], 10_000, LIF, None)]
-    assert run(nd.Circuit.from_arrays(cells, [links]), 5000, dtype=dtype)[0] == spikes
+    found = run(nd.Circuit.from_arrays(cells, [links]), 5000, dtype=dtype)
+    assert found[0] == spikes
+    rule = sheet(100, period, scattered)
+    by_place = replace(rule.groups[0], keys=np.arange(10_000, dtype=np.uint64))
+    assert run(rule.changed(groups=[by_place]), 5000, dtype=dtype) == found
+
+
+def test_cells_of_a_population_draw_by_their_names() -> None:
+    """Another sample of the same process: so a population has its bits wherever it is listed."""
+    alone = sheet(100, None)
+    assert run(alone, 5000)[0] == 148_937
 
 
 def test_the_example(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from neurodriver.errors import CircuitError, NeurodriverError, UnitError
 from neurodriver.model.library import shipped
 from neurodriver.model.units import Dimension, dimension
 from neurodriver.quantities import is_quantity, magnitude, spelled
-from neurodriver.run.lpu import whole_steps
+from neurodriver.run.given import whole_steps
 
 pint = pytest.importorskip("pint")
 u: Any = pint.UnitRegistry()

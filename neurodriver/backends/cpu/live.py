@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 from ...model.synapse_texts import SynapseTexts
+from ...native.shared import CPU
 from ...plan.arrays import Key, Role
 from ...plan.layout import Segment
 from ...plan.sums.gather import Gather
@@ -47,8 +48,14 @@ class HostLiveMemory:
     owner : CPUBackend
     """
 
+    place = CPU, 0
+
     def __init__(self, owner: CPUBackend) -> None:
         self.owner = owner
+
+    def copy_out(self, address: int, out: NDArray[Any]) -> None:
+        """Copy from an address of the host."""
+        ct.memmove(out.ctypes.data, address, out.nbytes)
 
     def _check_open(self) -> None:
         """Raise NeurodriverError after the end of the threads: no step would read what is set."""

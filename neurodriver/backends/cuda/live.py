@@ -32,6 +32,7 @@ class DeviceLiveMemory:
     def __init__(self, owner: CUDABackend) -> None:
         self.owner, self.binding = owner, owner.binding
         self.device, self.program = owner.device, owner.program
+        self.place = CUDA, owner.device.number
 
     def read(self, key: Key, at: At) -> NDArray[Any]:
         """Return elements of an array; they are valid until anything else is read or written."""
@@ -63,6 +64,13 @@ class DeviceLiveMemory:
         self.owner.check_open()
         with self.device.current():
             return self.binding.values.read(address, size, dtype, at)
+
+    def copy_out(self, address: int, out: NDArray[Any]) -> None:
+        """Copy what another library has on this device into an array of the host."""
+        self.owner.check_open()
+        with self.device.current():
+            self.device.synchronize()  # the other library may be writing it
+            self.device.download(address, out)
 
     def number(self, key: Key) -> float:
         """Return a number of the program, as it has been set."""

@@ -55,7 +55,9 @@ def _deliver(main: FanoutText, plan: Gather, number: int) -> list[str]:
         given["dirty"] = f"(nd_dirty_byte *)(nd_dirty_{name} + nd_now_{name} / ND_LANES)"
     odd = "exact" in plan.arrays
     given |= {name: pointer(name, "double") for name in EXACT if odd}
-    flags = (str(flag).lower() for flag in (each, main.marks_dirty, odd))
+    masked = "cell" in plan.arrays
+    given |= {name: pointer(name, "int") for name in ("cell", "point") if masked}
+    flags = (str(flag).lower() for flag in (each, main.marks_dirty, odd, masked))
     blocks = pointer("block", "long long"), NUMBERS, size("blocks")
     call = "nd_delivery.send({source}, {count});"
     first = ["nd_delivery.of_latency = nd_of[4];"]

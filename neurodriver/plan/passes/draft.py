@@ -25,10 +25,13 @@ class Recorded:
         As recorders ask for it; uids None: all of that LPU.
     apart : sequence of str
         LPUs whose synapses stay as they are.
+    kept : sequence of (scope, model)
+        Models of LPUs whose components stay as they are.
     """
 
     requests: Sequence[tuple[str | None, str, Sequence[str] | None]] = ()
     apart: Sequence[str | None] = ()
+    kept: Sequence[tuple[str | None, str]] = ()
 
 
 @dataclass(frozen=True)

@@ -236,6 +236,9 @@ def _free(circuit: Circuit, slots: Slots, sums: _Sums, recorded: Recorded) -> Fl
     free: Flags = (sums.rank >= 0) & (degree <= 1)
     for scope in recorded.apart:
         free &= ~circuit.members(scope)
+    for scope, model in recorded.kept:
+        of_model = [group.name == model for group in circuit.groups]
+        free &= ~(circuit.members(scope) & np.repeat(of_model, np.diff(circuit.starts)))
     return free
 
 

@@ -3,11 +3,14 @@
 Most texts read pools of the values of the step before. These pools come first in a step. A text of
 a later phase reads pools of the values that an earlier phase computes in the same step. These pools
 come directly after that phase. So pools are phases between those of the circuit.
+
+A pool that is recorded is one of the second kind. Its row of a step then belongs to the values of
+its members in this row.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,6 +20,7 @@ from numpy.typing import NDArray
 from ...circuit.axis import Axis
 from ...circuit.circuit import Circuit, Group
 from ...circuit.groups import FieldValue, Layer, Numbered
+from ...circuit.node_columns import POPULATION
 from ...circuit.pointers import group_of, pool_source
 from ...circuit.pools import GROUP, pool_groups
 from ...circuit.space import AxisGrid, Space
@@ -28,11 +32,31 @@ from .draft import Draft
 
 
 def apply(draft: Draft) -> Draft:
-    """Return a draft with the pools that its texts read."""
+    """Return a draft with the pools that its texts and recorders read."""
     circuit = draft.circuit
     if not any(group.model.pools for group in circuit.groups):
         return draft
-    return replace(draft, circuit=_Pools(circuit).made())
+    shown = frozenset(_recorded(circuit, draft.merging.requests if draft.merging else ()))
+    return replace(draft, circuit=_Pools(circuit, shown).made())
+
+
+def _recorded(circuit: Circuit, requests: Sequence[tuple[Any, str, Any]]) -> Iterator[_Wanted]:
+    """Yield the pools that recorders ask for."""
+    for scope, name, uids in requests:
+        mine = circuit.members(scope)
+        for number, group in enumerate(circuit.groups):
+            if name not in group.model.pools or not mine[circuit.starts[number]]:
+                continue
+            head = f"{_own_name(group)}.{name}/"
+            if uids is None or any(uid.startswith(head) for uid in uids):
+                yield _Wanted(number, name, True)
+
+
+def _own_name(group: Group) -> str:
+    """Return the name of a population, without that of its LPU in a joined circuit."""
+    assert group.layer is not None
+    name = group.layer.population
+    return name.partition("/")[2] if group.scopes else name
 
 
 @dataclass(frozen=True)
@@ -60,6 +84,8 @@ class _Pools:
     Attributes
     ----------
     circuit : Circuit
+    shown : frozenset of _Wanted
+        Pools that are recorded.
     chains : dict of _Wanted to list of Group
         Levels of each pool, without their phases.
     read : dict of int to dict of str to tuple of str
@@ -67,6 +93,7 @@ class _Pools:
     """
 
     circuit: Circuit
+    shown: frozenset[_Wanted]
     chains: dict[_Wanted, list[tuple[Group, Space]]] = field(default_factory=dict)
     read: dict[int, dict[str, tuple[str, ...]]] = field(default_factory=dict)
 
@@ -76,6 +103,8 @@ class _Pools:
         for reader, group in enumerate(circuit.groups):
             if group.layer is not None:
                 self._read_by(reader, group)
+        for wanted in sorted(self.shown, key=lambda one: (one.group, one.pool)):
+            self._population(wanted)
         depth = max((self._before(one) + len(c) for one, c in self.chains.items()), default=0)
         if not depth:
             return circuit
@@ -119,6 +148,15 @@ class _Pools:
         assert layer is not None
         return layer.population
 
+    def _shown(self, made: Group, members: Group) -> Group:
+        """Return the last level of a pool as a population that recorders find."""
+        assert made.layer is not None
+        scopes = tuple((scope, made.count) for scope, _ in members.scopes[:1])
+        name = _own_name(replace(made, scopes=scopes))
+        columns = {POPULATION: np.broadcast_to(np.array(name), (made.count,))}
+        names = Numbered(((name, made.count),))
+        return replace(made, hidden=False, scopes=scopes, names=names, columns=columns)
+
     def _before(self, wanted: _Wanted) -> int:
         """Return how many levels come before those of a pool."""
         pools = self.circuit.groups[wanted.group].model.pools
@@ -136,7 +174,8 @@ class _Pools:
         if variable in pools:
             source = self._population(replace(wanted, pool=variable))
             variable = WHICH if pools[variable].reduce == "argmax" else VALUE
-        own = f"{name}.{wanted.pool}" + ".now" * wanted.ahead
+        shown = wanted.pool if wanted in self.shown else ""
+        own = f"{name}.{wanted.pool}" + ("" if shown else ".now" if wanted.ahead else ".before")
         order = np.argsort(found.of, kind="stable")
         members = order[found.of[order] >= 0]
         ends, level = _ends(found.sizes), 0
@@ -155,15 +194,27 @@ class _Pools:
             if rule.reduce == "mean" and last:
                 fields["members"] = found.sizes.reshape(shape)
             form: Any = pool_model
-            model = form(rule.reduce, variable, tuple(axes), not level, last, listed is not None)
+            show = (shown, _unit(group, wanted.pool)) if last and shown else ()
+            where = not level, last, listed is not None
+            model = form(rule.reduce, variable, tuple(axes), *where, *show)
             layer = Layer(population, _values(fields), {"cells": (source,)})
             count = len(bounds) - 1
             names = Numbered(((population, count),))
             made = Group(model, {}, count, names, hidden=True, layer=layer)
-            yield made, AxisGrid(axes)
+            yield (self._shown(made, group) if show else made), AxisGrid(axes)
             if last:
                 return
             source, level = population, level + 1
+
+
+def _unit(group: Group, pool: str) -> str:
+    """Return the unit of a pool's numbers."""
+    rule = group.model.pools[pool]
+    if rule.reduce in ("count", "any", "argmax", "product"):
+        return ""
+    if rule.variable in group.model.pools:
+        return _unit(group, rule.variable)
+    return group.model.units.get(rule.variable, "")
 
 
 def _values(fields: dict[str, NDArray[np.int64]]) -> dict[str, FieldValue]:

@@ -26,7 +26,7 @@ from ...native.buffers import LANES, padded
 from ..arrays import Array, Owner, Role, row
 from ..delays import LONGEST, Spread, check_longest
 from ..layout import Layout
-from ..sums.gather import Gather
+from ..sums.gather import Edges, Gather
 from ..target import Target
 from .fanout import PIECE, per_slice, sends, smallest
 from .learning import plastic_of
@@ -46,6 +46,9 @@ memory."""
 
 MOST_32 = 2**31 - 1
 
+LISTED_AT_ONCE = 1 << 22
+"""Connections of targets with a mask that are listed at once."""
+
 FEW = 1 << 16
 """Connections of a projection that are stored, where nobody says whether."""
 
@@ -58,7 +61,9 @@ class StencilPlan(Gather):
     of each source its stencil and its home; rows, one for each latency and stencil; of each entry
     its target less the home, and its multiple. Where units of targets differ, a source with an
     unusual one among its targets has -1 less its stencil; its multiples follow from weights
-    ``exact`` and from ``per_unit``, 1 over each target's unit, both in double precision.
+    ``exact`` and from ``per_unit``, 1 over each target's unit, both in double precision. With a
+    mask homes and targets are points of a grid, ``cell`` has the target at each point or -1, and
+    ``point`` the point of each target.
     """
 
     @property
@@ -86,6 +91,10 @@ class StencilPlan(Gather):
         entry = np.arange(len(which)) + np.repeat(begin[row] - (np.cumsum(size) - size), size)
         home = self.arrays["home"][sources[known]].astype(np.int64)
         target = home[which] + self.arrays["code"][entry]
+        if "cell" in self.arrays:
+            target = self.arrays["cell"][target].astype(np.int64)
+            there = target >= 0
+            which, entry, target = which[there], entry[there], target[there]
         multiple = np.full(len(which), int(self.uniform.get("weight", 0.0)))
         if "multiple" in self.arrays:
             multiple = self.arrays["multiple"][entry].astype(np.int64)
@@ -160,6 +169,7 @@ class StencilSpikes:
         np.maximum.at(greatest, number, weight)
         total = np.bincount(number, weight, size)
         mine = slice(first, first + len(into.of))
+        broken = into.broken
 
         def spread(values: NDArray[Any], blank: float) -> NDArray[Any]:
             out = np.full(count, blank, values.dtype)
@@ -168,12 +178,22 @@ class StencilSpikes:
 
         def remainders(unit: Reals) -> tuple[Reals, Reals]:
             rest, most = np.full(count, np.inf), np.zeros(count)
-            rest[mine], most[mine] = _remainders(into, weight, unit[mine])
+            own = unit[mine].copy()
+            own[broken] = np.nan
+            rest[mine], most[mine] = _remainders(into, weight, own)
+            for cells in _chunks(into, broken):
+                at, more = _of_lists(into, weight, cells).remainders(unit[mine][cells])
+                rest[first + cells], most[first + cells] = at, more
             return rest, most
 
         degree = spread(np.diff(into.begin), 0)
         bounds = spread(least, np.inf), spread(greatest, 0.0), spread(total, 0.0)
-        return WeightStatistics(Bounds(degree, *bounds), remainders)
+        every = (degree, *bounds)
+        for cells in _chunks(into, broken):
+            own = _of_lists(into, weight, cells).bounds
+            for column, values in zip(every, vars(own).values(), strict=True):
+                column[first + cells] = values
+        return WeightStatistics(Bounds(*every), remainders)
 
     def gather(self, layout: Layout, number: int, variable: str, units: Units) -> StencilPlan:
         """Return the plan, into some components of a group."""
@@ -196,14 +216,16 @@ class StencilSpikes:
         gather.arrays |= {
             "block": np.array(blocks, np.int64),
             "stencil": own.of,
-            "home": own.home + np.int32(first),
+            "home": own.home if own.cell is not None else own.home + np.int32(first),
             "begin": np.concatenate([[0], np.cumsum(sizes)]),
             "code": own.partner[order],
         }
+        if own.cell is not None:
+            gather.arrays |= _of_mask(own.cell, first, len(units.unit))
         self._add_weights(gather, order, units, mine)
         gather.limits |= {"blocks": len(blocks), "sources": len(source)}
         degree = np.zeros(len(units.unit), np.int64)
-        degree[mine] = np.diff(self.targets.begin)[self.targets.of]
+        degree[mine] = self.targets.degree
         gather.cost = per_slice(degree)
         return gather
 
@@ -290,7 +312,7 @@ class StencilSet:
                 continue
             if conductances & {*circuit.groups[number].model.updates}:
                 continue  # such components may be stored in another order
-            one = _shared(circuit, links, dt)
+            one = _shared(circuit, links, dt, target.threads)
             if one is not None and not plastic_of(circuit, number, links.access):
                 self.accesses.setdefault((number, links.access), []).append(one)
         every = [one for some in self.accesses.values() for one in some]
@@ -319,7 +341,7 @@ def _sent_by_kernels(circuit: Circuit, links: Drawn) -> bool:
     return links.projection.stored is False and group is not None and sends(circuit.groups[group])
 
 
-def _shared(circuit: Circuit, links: Drawn, dt: float) -> StencilSpikes | None:
+def _shared(circuit: Circuit, links: Drawn, dt: float, threads: bool) -> StencilSpikes | None:
     """Return a projection as stencils; None where its connections are to be stored."""
     group = _group_of(circuit, links.ends.source)
     if group is None or links.projection.stored is True or links.plasticity is not None:
@@ -327,6 +349,8 @@ def _shared(circuit: Circuit, links: Drawn, dt: float) -> StencilSpikes | None:
     sources, targets = links.stencils("source"), links.stencils("target")
     if sources is None or targets is None or not len(sources.partner):
         return None
+    if threads and (sources.cell is not None or targets.cell is not None):
+        return None  # kernels of a GPU know no masks
     if links.projection.stored is not False and sources.edges < FEW:
         return None
     weight, delay = links.numbers(sources)
@@ -338,6 +362,35 @@ def _shared(circuit: Circuit, links: Drawn, dt: float) -> StencilSpikes | None:
 def _latencies(delay: Reals, dt: float) -> Integers:
     steps: Integers = np.maximum(np.rint(np.minimum(delay / dt, 2.0**53)), 1).astype(np.int64)
     return steps
+
+
+def _of_mask(cell: NDArray[np.int32], first: int, count: int) -> dict[str, NDArray[np.int32]]:
+    """Return the target at each point of a grid, and the point of each target and of the end.
+
+    Targets of other populations have the point of the next target.
+    """
+    there = np.flatnonzero(cell >= 0)
+    point = np.full(count + 1, len(cell), np.int32)
+    point[: first + len(there)] = 0
+    point[first : first + len(there)] = there
+    return {
+        "cell": np.where(cell >= 0, cell + np.int32(first), -1).astype(np.int32),
+        "point": point,
+    }
+
+
+def _chunks(into: Stencils, cells: Integers) -> Iterator[Integers]:
+    """Yield some cells, few enough that their connections can be listed at once."""
+    listed = np.cumsum(np.diff(into.begin)[into.of[cells]]) // LISTED_AT_ONCE
+    yield from (one for one in np.split(cells, np.flatnonzero(np.diff(listed)) + 1) if len(one))
+
+
+def _of_lists(into: Stencils, weight: Reals, cells: Integers) -> WeightStatistics:
+    """Return statistics of the weights of some targets, from lists of their connections."""
+    which, entry, _ = into.lists(cells)
+    data = {"weight": weight[entry]}
+    none = np.zeros((), np.int64)
+    return WeightStatistics.of(Edges(which, np.zeros(len(which), np.int64), none, data), len(cells))
 
 
 def together(parts: Sequence[WeightStatistics]) -> WeightStatistics:
