@@ -22,6 +22,7 @@ _HEAD = """
 #define ND_MEMBER inline
 #define ND_UNROLL
 #define ND_DELIVERS 1
+#define ND_DUE 1
 #define ND_COPIES 1
 #define ND_CACHED 0
 #define ND_ROOMY 0
@@ -34,12 +35,16 @@ static int4 make_int4(int x, int y, int z, int w) {{ return {{x, y, z, w}}; }}
 static uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) {{ return {{x, y, z, w}}; }}
 template <class T> static T __ldg(const T *p) {{ return *p; }}
 static void __stcg(uint4 *p, uint4 x) {{ *p = x; }}
+template <class T> static T __ldcg(const T *p) {{ return *p; }}
+static void __stcg(int *p, int x) {{ *p = x; }}
+static void __stcg(unsigned long long *p, unsigned long long x) {{ *p = x; }}
+static int nd_bits_in(unsigned x) {{ return __builtin_popcount(x); }}
 static int __ffs(int x) {{ return __builtin_ffs(x); }}
 static unsigned umin(unsigned x, unsigned y) {{ return x < y ? x : y; }}
 static double rint(double x) {{ return __builtin_rint(x); }}
-static unsigned atomicAdd(unsigned *p, unsigned x)
+template <class T> static T atomicAdd(T *p, T x)
 {{
-    const unsigned before = *p;
+    const T before = *p;
     *p += x;
     return before;
 }}
@@ -71,6 +76,14 @@ static void nd_send_{number}()
     nd_outgoing outgoing = {{0, 0, 0, 0, 0}};
     if (count) outgoing = delivery::outgoing(source);
     outgoing.more *= count;
+#if {due}
+    nd_remember<delivery>(nd_row_sent, outgoing);
+}}
+static void nd_take_{number}()
+{{
+    nd_deliver_when_due<nd_part_{number}::delivery>((unsigned)nd_first, ND_TAKERS, nd_row_sent);
+}}
+#else
     const unsigned now = delivery::now_at(nd_row_sent);
     if ({alone}) {{
         nd_send_own<delivery>(now, outgoing);
@@ -87,6 +100,7 @@ static void nd_take_{number}()
     const int length = (int)(piece.y >> 8 & 0xff);
     nd_deliver<nd_part_{number}::delivery>(begin, length, piece.z, (int)piece.w);
 }}
+#endif
 extern "C" int run_{number}(void *const *p, const long long *n, const double *u, const int *counts,
                             long long sources, long long row, uint4 *pieces, unsigned *number)
 {{
@@ -95,7 +109,7 @@ extern "C" int run_{number}(void *const *p, const long long *n, const double *u,
     nd_spike_list = {{pieces, number, 0}};
     for (nd_first = 0; nd_first < sources; nd_first += 32)
         if (!nd_run_warp(nd_send_{number})) return 0;
-    const long long listed = number[nd_turn(row) & 3];
+    const long long listed = {due} ? ND_TAKERS : (long long)number[nd_turn(row) & 3];
     for (nd_first = 0; nd_first < listed; ++nd_first)
         if (!nd_run_warp(nd_take_{number})) return 0;
     return 1;
@@ -127,11 +141,12 @@ class DeliveryOnCPU:
             _HEAD.format(**numbers),
             text[:begin] + text[end:],
             "static long long nd_first, nd_sources, nd_row_sent;",
+            "enum { ND_TAKERS = 3 };",
             "static const int *nd_counts;",
         ]
         for number, kernel in enumerate(kernels):
-            alone = int(not kernel.delivers)
-            lines.append(_EACH.format(number=number, text=kernel.text, alone=alone))
+            how = {"alone": int(not kernel.delivers), "due": int(kernel.due)}
+            lines.append(_EACH.format(number=number, text=kernel.text, **how))
         self.library = build([("\n".join(lines), ())])[0]
 
     def array(self, key: Key) -> NDArray[Any]:
@@ -155,7 +170,7 @@ class DeliveryOnCPU:
                 (ct.c_longlong * 64)(*[int(value[key].initial()) for key in kernel.integers]),
                 (ct.c_double * 64)(*[float(value[key].initial()) for key in kernel.scalars]),
             )
-            pieces = np.zeros(4 * (2 * one.gather.limits["pieces"] + 64), np.uint32)
+            pieces = np.zeros(4 * (2 * one.gather.limits.get("pieces", 0) + 64), np.uint32)
             start = -pieces.ctypes.data % 16 // 4
             listed = pieces[start:].ctypes.data, np.zeros(4, np.uint32)
             run = getattr(self.library, f"run_{number}")

@@ -20,6 +20,13 @@ WORDS = """
 #define ND_KERNEL static
 static int nd_memory[1 << 16];
 static int nd_bits_in(unsigned x) { return __builtin_popcount(x); }
+static unsigned nd_alike(int x)
+{
+    const volatile unsigned long long *all = nd_give(x);
+    unsigned bits = 0;
+    for (int i = 0; i < ND_WARP; ++i) bits |= (unsigned)(nd_as<int>(all[i]) == x) << i;
+    return bits;
+}
 static double nd_up(double x, int by)
 {
     const int me = nd_lane(), other = me >= by ? me - by : me;
@@ -30,6 +37,12 @@ static long long nd_number_of_all() { return ND_WARP; }
 static long long nd_warp_of_all() { return 0; }
 static int *nd_row_memory(long long room) { nd_memory[room] = -1; return nd_memory; }
 template <class T> static T nd_add(T *to, T x) { const T old = *to; *to += x; return old; }
+template <class T> static T nd_swap(T *to, T had, T x)
+{
+    const T seen = *to;
+    if (seen == had) *to = x;
+    return seen;
+}
 template <class T> static void nd_lower_to(T *to, T x) { if (x < *to) *to = x; }
 template <class T> static void nd_raise_to(T *to, T x) { if (x > *to) *to = x; }
 """
@@ -39,6 +52,10 @@ ARGUMENTS = {
     "nd_survey": "const nd_rule *,const nd_piece *,integer,double,const nd_found *",
     "nd_survey_units": "const nd_rule *,const nd_piece *,integer,const double *,double,word *,"
     "word *",
+    "nd_count_bins": "const nd_rule *,const nd_piece *,integer,double,const nd_binned *",
+    "nd_begin_bins": "const nd_binned *,integer",
+    "nd_write_bins": "const nd_rule *,const nd_piece *,integer,double,const nd_binned *,"
+    "const double *,integer,integer,int *,void *",
     "nd_write": "const nd_rule *,const nd_piece *,integer,double,integer,integer *,integer *,"
     "const double *,integer,int *,void *",
 }

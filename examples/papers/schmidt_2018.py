@@ -23,6 +23,9 @@ synapses). It fires at 0.319, 3.75, 10.08, 6.32, 1.11, 10.06, 0.092 and 8.56 Hz,
 rates differ from the published ones by at most 3 %, in 6E by 7 %. With the default scale (sizes
 0.01, in-degrees 0.1) one biological second of all 32 areas takes 1.2 s on two cores.
 
+``--sizes 1 --indegrees 1 --grid`` is the whole model. It takes a GPU of 139 GiB. With ``--grid``
+weights are multiples of a step, so that a synapse takes 4 bytes; any weights take 8.
+
 Schmidt, M. et al. A multi-scale layer-resolved spiking network model of resting-state dynamics in
 macaque visual cortical areas. PLoS Comput Biol 14, e1006359 (2018).
 https://doi.org/10.1371/journal.pcbi.1006359
@@ -64,6 +67,10 @@ LAYERS = ("23E", "23I", "4E", "4I", "5E", "5I", "6E", "6I")
 NEURON = {**microcircuit.NEURON, "initV": nd.Normal(-150.0, 50.0)}
 WEIGHT, INHIBITION, SPREAD = 87.80849, -11.0, 0.1
 """pA (0.15 mV at the soma); inhibitory to excitatory; standard deviation to mean."""
+
+GRID = 28
+"""Steps of a weight of mean size where weights are multiples of a step: then target and weight of a
+synapse take 4 bytes on a GPU. The step is a third of the standard deviation."""
 
 DELAY, DELAY_SPREAD, SPEED = (1.5e-3, 0.75e-3), 0.5, 3.5e3
 """s, from excitatory and inhibitory neurons; standard deviation to mean; mm/s."""
@@ -283,8 +290,13 @@ def scaled(
     )
 
 
-def network(anatomy: Anatomy | None = None, seed: int = 0, **scale: Any) -> Network:
-    """Return the circuit; its input is the current of `Scaled`. ``scale`` goes to `scaled`."""
+def network(
+    anatomy: Anatomy | None = None, seed: int = 0, grid: int = 0, **scale: Any
+) -> Network:
+    """Return the circuit; its input is the current of `Scaled`.
+
+    ``grid`` is the number of steps of a weight, 0: any weight. ``scale`` goes to `scaled`.
+    """
     anatomy = anatomy or synthetic()
     at = scaled(anatomy, seed=seed, **scale)
     names = anatomy.names[at.kept].tolist()
@@ -305,7 +317,7 @@ def network(anatomy: Anatomy | None = None, seed: int = 0, **scale: Any) -> Netw
             names[target],
             nd.FixedTotal(int(at.synapses[target, source])),
             receptor=("exc", "inh")[layer[source] % 2],
-            weight=_weight(at.weight[target, source]),
+            weight=_weight(at.weight[target, source], at.drive_weight / grid if grid else 0.0),
             delay=nd.Normal(mean := late[target, source], mean * DELAY_SPREAD, DT, np.inf),
         )
         for target, source in np.argwhere(at.synapses).tolist()
@@ -320,10 +332,10 @@ def network(anatomy: Anatomy | None = None, seed: int = 0, **scale: Any) -> Netw
     return circuit, [current] if at.current.any() else [], ranges
 
 
-def _weight(mean: float) -> nd.Normal:
+def _weight(mean: float, step: float) -> nd.Normal:
     """Return the distribution of the weights of a projection; their sign does not change."""
     bounds = (0.0, np.inf) if mean > 0 else (-np.inf, 0.0)
-    return nd.Normal(mean, abs(mean) * SPREAD, *bounds)
+    return nd.Normal(mean, abs(mean) * SPREAD, *bounds, multiple_of=step)
 
 
 def by_layer(anatomy: Anatomy, kept: NDArray[np.intp], rates: Numbers) -> dict[str, float]:
@@ -342,6 +354,7 @@ def main() -> None:
     parser.add_argument("--indegrees", type=float, default=0.1, help="scale of the in-degrees")
     parser.add_argument("--seconds", type=float, default=1.0)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--grid", action="store_true", help=f"weights of {GRID} steps: 4 bytes")
     parser.add_argument("--parts", help="auto: a part of each population on each rank of mpiexec")
     parser.add_argument("-o", "--output", type=Path, help="draw a figure")
     arguments = parser.parse_args()
@@ -349,7 +362,8 @@ def main() -> None:
         print("the metastable state has no form with smaller in-degrees: expect another activity")
     anatomy = read(arguments.data) if arguments.data else synthetic()
     scale = {key: getattr(arguments, key) for key in ("sizes", "indegrees", "state", "areas")}
-    circuit, inputs, populations = network(anatomy, arguments.seed, **scale)
+    steps = GRID * arguments.grid
+    circuit, inputs, populations = network(anatomy, arguments.seed, steps, **scale)
     print(circuit)
     recorder = nd.MemoryRecorder([("spike_state", None)])
     options = {"dtype": "float32", "seed": arguments.seed, "parts": arguments.parts}

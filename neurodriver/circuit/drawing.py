@@ -60,7 +60,7 @@ def _fields(kind: Any, names: str) -> list[tuple[str, Any]]:
 
 
 class _Law(ct.Structure):
-    _fields_ = _fields(_integer, "kind clip") + _fields(_real, "a b low high factor")
+    _fields_ = _fields(_integer, "kind clip") + _fields(_real, "a b low high factor grid")
 
 
 class _Lattice(ct.Structure):

@@ -196,7 +196,10 @@ class Drawn(Connections):
         given = self.projection
         # float(): a number of numpy and one of Python are the same
         fields = [(name, float(value)) for name, value in sorted(given.rule.fields.items())]
-        laws = [[float(x) for x in vars(law).values()] for law in (self.weight, self.latency)]
+        laws = [
+            [float(x) for name, x in vars(law).items() if x or name != "grid"]
+            for law in (self.weight, self.latency)
+        ]
         yield f"{self.variable}:{self.access};{self.key};{self.ends};{fields};{laws};".encode()
         if self.plasticity is not None:
             yield f"{self.plasticity.told()};{self.learning};".encode()

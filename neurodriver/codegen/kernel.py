@@ -24,6 +24,8 @@ class Kernel:
         Rows that the text needs beside those of the program.
     delivers : bool
         Whether ``nd_deliver`` comes before each update; on a GPU, whether it delivers out pieces.
+    due : bool
+        Whether it delivers spikes when they are due, on a GPU.
     record : int
         Bytes a thread and round that the threads of a warp share; 0 where they share nothing.
     learns : bool
@@ -51,6 +53,7 @@ class Kernel:
     scratch: tuple[Array, ...] = ()
     record: int = 0
     delivers: bool = False
+    due: bool = False
     learns: bool = False
     every: bool = False
     sums: tuple[int, ...] = ()

@@ -18,13 +18,14 @@ struct nd_piece {
     const int *listed;
 };
 
-/* What is found out: of each source (number, and how many are due in the next step), of each piece
- * (delays in steps), of each target (number, least |weight| above 0 and greatest as bits, and their
- * sum in whole 1 / scale). */
+/* What is found out: of each source (number, how many are due in the next step, least and greatest
+ * delay in steps), of each piece (delays in steps), of each target (number, least |weight| above 0
+ * and greatest as bits, their sum in whole 1 / scale, and, where all are multiples of `grid`, the
+ * greatest common divisor of the multiples). */
 struct nd_found {
-    int *count, *near, *span, *degree;
-    word *least, *greatest, *total;
-    double scale;
+    int *count, *near, *low, *high, *span, *degree;
+    word *least, *greatest, *total, *divisor;
+    double scale, grid;
 };
 
 ND_FN word nd_bits_at(word key, integer row, int stream, integer draw)
@@ -146,6 +147,19 @@ ND_KERNEL void nd_lengths(const nd_rule *rules, integer number, int *length, con
     }
 }
 
+/* Let a number be the greatest common divisor of itself and n; 0 has all divisors. */
+ND_FN void nd_divide_to(word *to, word n)
+{
+    for (word had = *(volatile word *)to; had != 1;) {
+        word a = had, b = n;
+        while (b) { const word rest = a % b; a = b, b = rest; }
+        if (a == had) return;
+        const word seen = nd_swap(to, had, a);
+        if (seen == had) return;
+        had = seen;
+    }
+}
+
 /* Look through the rows of a piece. */
 ND_KERNEL void nd_survey(const nd_rule *rules, const nd_piece *pieces, integer which, double dt,
                          const nd_found *given)
@@ -156,12 +170,12 @@ ND_KERNEL void nd_survey(const nd_rule *rules, const nd_piece *pieces, integer w
     int *to = nd_row_memory(p.room), low = 0x7fffffff, high = 0;
     for (integer s = p.first + nd_warp_of_all(); s < p.last; s += nd_number_of_all() / ND_WARP) {
         const int length = nd_row(r, p, s, to);
-        int count = 0, near = 0;
+        int count = 0, near = 0, least = 0x7fffffff, most = 0;
         for (int i = nd_lane(); i < length; i += ND_WARP) {
             if (to[i] < p.from || to[i] >= p.to) continue;
             const int steps = (int)nd_fmin((double)nd_steps(
                 nd_value(r->delay, r->key, s, i, ND_DELAY), dt), 2147483647.0);
-            low = steps < low ? steps : low, high = steps > high ? steps : high;
+            least = steps < least ? steps : least, most = steps > most ? steps : most;
             ++count, near += steps == 1;
             const double size = nd_fabs(nd_value(r->weight, r->key, s, i, ND_WEIGHT));
             const integer t = to[i] + p.origin;
@@ -169,8 +183,14 @@ ND_KERNEL void nd_survey(const nd_rule *rules, const nd_piece *pieces, integer w
             if (size > 0) nd_lower_to(found.least + t, nd_bits(size));
             nd_raise_to(found.greatest + t, nd_bits(size));
             nd_add(found.total + t, (word)nd_rint(size * found.scale));
+            if (found.grid > 0) nd_divide_to(found.divisor + t, (word)nd_rint(size / found.grid));
         }
         count = (int)nd_total(count), near = (int)nd_total(near);
+        if (most) {
+            nd_lower_to(found.low + p.element + s, least);
+            nd_raise_to(found.high + p.element + s, most);
+        }
+        low = least < low ? least : low, high = most > high ? most : high;
         if (nd_lane() == 0) {
             found.count[p.element + s] += count;
             found.near[p.element + s] += near;
@@ -207,6 +227,14 @@ ND_KERNEL void nd_survey_units(const nd_rule *rules, const nd_piece *pieces, int
     }
 }
 
+/* Write a weight as a whole number of `bytes` bytes (0: not wanted). */
+ND_FN void nd_put(void *multiple, integer bytes, integer at, int whole)
+{
+    if (bytes == 1) ((signed char *)multiple)[at] = (signed char)whole;
+    if (bytes == 2) ((short *)multiple)[at] = (short)whole;
+    if (bytes == 4) ((int *)multiple)[at] = whole;
+}
+
 /* Write the rows of a piece: codes (steps - 1) * width + target, and weights as whole units, of
  * `bytes` bytes (0: not wanted).  A source's connections that are due in the next step go on at
  * near_at, the others at far_at; both are moved on. */
@@ -232,15 +260,92 @@ ND_KERNEL void nd_write(const nd_rule *rules, const nd_piece *pieces, integer wh
                 code[at] = (int)(ahead * width + t);
                 if (bytes) {
                     const double weight = nd_value(r->weight, r->key, s, i, ND_WEIGHT);
-                    const int whole = (int)nd_rint(weight / unit[t]);
-                    if (bytes == 1) ((signed char *)multiple)[at] = (signed char)whole;
-                    if (bytes == 2) ((short *)multiple)[at] = (short)whole;
-                    if (bytes == 4) ((int *)multiple)[at] = whole;
+                    nd_put(multiple, bytes, at, (int)nd_rint(weight / unit[t]));
                 }
             }
             near += nd_bits_in(first), far += nd_bits_in(later);
         }
         nd_together();
         if (nd_lane() == 0) near_at[p.element + s] = near, far_at[p.element + s] = far;
+    }
+}
+
+/* The connections of a source are sorted by delay: those of one delay form a bin. `low` is the least
+ * delay of each source, less one, and `bins` tells where its bins begin. */
+struct nd_binned {
+    const int *low;
+    const integer *bins, *first;    /* of each source: first bin, first connection */
+    int *ends;                      /* of each bin */
+};
+
+/* How many connections of a piece each bin has; `ends` is clear before the first piece. */
+ND_KERNEL void nd_count_bins(const nd_rule *rules, const nd_piece *pieces, integer which, double dt,
+                             const nd_binned *given)
+{
+    const nd_binned to_bins = *given;
+    const nd_piece p = pieces[which];
+    const nd_rule *r = rules + p.rule;
+    int *to = nd_row_memory(p.room);
+    for (integer s = p.first + nd_warp_of_all(); s < p.last; s += nd_number_of_all() / ND_WARP) {
+        const int length = nd_row(r, p, s, to);
+        const integer source = p.element + s;
+        int *ends = to_bins.ends + to_bins.bins[source] - to_bins.low[source] - 1;
+        for (int i = nd_lane(); i < length; i += ND_WARP)
+            if (to[i] >= p.from && to[i] < p.to)
+                nd_add(ends + nd_steps(nd_value(r->delay, r->key, s, i, ND_DELAY), dt), 1);
+        nd_together();
+    }
+}
+
+/* Numbers of connections -> where each bin begins, counted from the first connection of its source. */
+ND_KERNEL void nd_begin_bins(const nd_binned *given, integer sources)
+{
+    const nd_binned to_bins = *given;
+    for (integer s = nd_first_of_all() / ND_WARP; s < sources; s += nd_number_of_all() / ND_WARP) {
+        const integer first = to_bins.bins[s], last = to_bins.bins[s + 1];
+        int before = 0;
+        for (integer base = first; base < last; base += ND_WARP) {
+            const integer at = base + nd_lane();
+            const int own = at < last ? to_bins.ends[at] : 0, up_to = nd_sum_up_to_here(own);
+            if (at < last) to_bins.ends[at] = before + up_to - own;
+            before += (int)nd_total(own);
+        }
+    }
+}
+
+/* Write the rows of a piece: targets, and weights as in nd_write, or above `shift` bits of their
+ * targets where that is not 0. A bin goes on where it ends, and its end is moved on. Connections of a
+ * bin are in the order of their targets. */
+ND_KERNEL void nd_write_bins(const nd_rule *rules, const nd_piece *pieces, integer which, double dt,
+                             const nd_binned *given, const double *unit, integer bytes,
+                             integer shift, int *code, void *multiple)
+{
+    const nd_binned to_bins = *given;
+    const nd_piece p = pieces[which];
+    const nd_rule *r = rules + p.rule;
+    int *to = nd_row_memory(p.room);
+    for (integer s = p.first + nd_warp_of_all(); s < p.last; s += nd_number_of_all() / ND_WARP) {
+        const int length = nd_row(r, p, s, to);
+        const integer source = p.element + s, begin = to_bins.first[source];
+        int *ends = to_bins.ends + to_bins.bins[source] - to_bins.low[source] - 1;
+        for (int i = nd_lane(); i - nd_lane() < length; i += ND_WARP) {
+            const int target = i < length ? to[i] : -1;
+            const bool wanted = i < length && target >= p.from && target < p.to;
+            int steps = 0;
+            if (wanted) steps = (int)nd_steps(nd_value(r->delay, r->key, s, i, ND_DELAY), dt);
+            const unsigned alike = nd_alike(steps);     /* threads with connections of this bin */
+            const int before = wanted ? ends[steps] : 0;
+            nd_together();
+            if (wanted) {
+                const integer at = begin + before + nd_lower(alike), t = target + p.origin;
+                if (nd_lower(alike) == 0) ends[steps] = before + nd_bits_in(alike);
+                int whole = 0;
+                if (bytes || shift)
+                    whole = (int)nd_rint(nd_value(r->weight, r->key, s, i, ND_WEIGHT) / unit[t]);
+                code[at] = (int)((unsigned)t | (shift ? (unsigned)whole << shift : 0u));
+                nd_put(multiple, bytes, at, whole);
+            }
+            nd_together();
+        }
     }
 }

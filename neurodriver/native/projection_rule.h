@@ -12,8 +12,8 @@ enum { ND_SAME, ND_NORMAL, ND_UNIFORM, ND_LOG_NORMAL, ND_EXPONENTIAL };         
 enum { ND_ENDS, ND_WEIGHT, ND_DELAY, ND_SHARE };                                /* streams */
 enum { ND_ATTEMPTS = 65536 };
 
-/* factor * x, with x of the law and in [low, high]. */
-struct nd_law { integer kind, clip; double a, b, low, high, factor; };
+/* factor * x, with x of the law and in [low, high]; then a multiple of `grid` where that is not 0. */
+struct nd_law { integer kind, clip; double a, b, low, high, factor, grid; };
 
 /* Cells at whole coordinates, `dims` of them a cell.  `code` holds the targets' places in the box
  * low, low + extent, ascending; `order` the targets that stand there. */
@@ -67,7 +67,8 @@ template <int kind> ND_FN double nd_of(double a, double b, word key, integer row
 /* What a law gives from a number that it has drawn last. */
 ND_FN double nd_bounded(const nd_law &law, double x)
 {
-    return law.factor * nd_fmin(nd_fmax(x, law.low), law.high);
+    const double inside = nd_fmin(nd_fmax(x, law.low), law.high);
+    return law.factor * (law.grid > 0 ? law.grid * nd_rint(inside / law.grid) : inside);
 }
 
 ND_FN integer nd_steps(double delay, double dt)

@@ -7,6 +7,7 @@ backend:
 
 * On a CPU the spikes of row r reach the slots at step r + lag.
 * On a GPU a warp adds those that are due at once. The others wait in a list until the next step.
+  Where spikes are delivered when due, they wait in a history, and slots are those of one step.
   Spikes that no kernel computes are summed by target.
 """
 
@@ -27,12 +28,14 @@ from ..model.component import Access
 from ..plan.arrays import Key, Kind, ReceptorOwner
 from ..plan.edges import edges_of
 from ..plan.program import Program
+from ..plan.spikes.due import is_due
 from ..plan.spikes.fanout import delivering
 from ..plan.spikes.stencil_rows import StencilRows
 from ..plan.spikes.stencils import StencilPlan
 from ..plan.spikes.weights import MOST_SPIKES
 from ..plan.sums.gather import Edges, Gather
 from .sent import Underway
+from .when_due import brought, forget_history, left_in_history
 
 Sums = NDArray[np.int64]
 
@@ -84,7 +87,10 @@ class PendingSpikes:
         """Return all that is pending, (steps, n); row d is read at step k + d."""
         sums = self.in_slots()
         self.add_undelivered(sums)
-        if self.has_slots and self.gather.edges and self.backend.live.lists_spikes(self.gather):
+        if is_due(self.gather):
+            ahead, target, sent = left_in_history(self.backend, self.owner, self.gather, self.step)
+            np.add.at(sums, (ahead, self._column[target]), sent)
+        elif self.has_slots and self.gather.edges and self.backend.live.lists_spikes(self.gather):
             self._add_listed(sums)
         if self.program.target.threads:
             listed = [one for one in self.gather.stencils if self.backend.live.lists_spikes(one)]
@@ -122,7 +128,9 @@ class PendingSpikes:
         self.add_undelivered(undelivered)
         whole[: len(sums)] = sums
         whole -= undelivered
-        self._check_size(whole)
+        dtype = self.gather.blanks["slots"].dtype if self.has_slots else np.int64
+        if np.abs(whole).max(initial=0) > np.iinfo(dtype).max // 2:
+            raise too_large(self.program.circuit.groups[self.number].name, self.access.name)
         used = np.flatnonzero(whole[self.depth :].any(axis=1))
         late = whole[self.depth : self.depth + int(used[-1]) + 1 if len(used) else self.depth]
         if not self.has_slots:
@@ -130,24 +138,13 @@ class PendingSpikes:
         slots = np.zeros((self.depth, self.width), np.int64)
         rows = (self.step + np.arange(self.depth)) % self.depth
         slots[rows[:, None], self.places[None, :]] = whole[: self.depth]
-        blank = self.gather.blanks["slots"]
-        self.backend.live.write(self._key("slots"), slots.reshape(-1).astype(blank.dtype))
+        if is_due(self.gather):
+            forget_history(self.backend, self.owner, self.gather)
+        self.backend.live.write(self._key("slots"), slots.reshape(-1).astype(dtype))
         if "dirty" in self.gather.blanks:
             size = self.gather.blanks["dirty"].size
             self.backend.live.write(self._key("dirty"), np.ones(size, np.uint8))
         return late
-
-    def _check_size(self, sums: Sums) -> None:
-        """Raise StateError where sums that were sent with other weights are too large for slots."""
-        dtype = self.gather.blanks["slots"].dtype if self.has_slots else np.int64
-        most = np.iinfo(dtype).max // 2
-        if np.abs(sums).max(initial=0) > most:
-            name = self.program.circuit.groups[self.number].name
-            raise StateError(
-                f"the weights into {self.access.name} of {name} are so small that spikes on their "
-                f"way with the weights before cannot be counted; run the longest delay with "
-                f"weights of 0 first"
-            )
 
     def add_to_slots(self, sums: Sums, first: int) -> None:
         """Add what is read at step ``first`` and the following ones; their slots reach so far."""
@@ -169,6 +166,8 @@ class PendingSpikes:
         ahead = self.newest - self.step
         if not self.has_slots:
             return self.program.layout.rings[self.access.variable].depth + 1 + ahead
+        if is_due(self.gather):
+            return self.gather.limits["turns"] + 1 + ahead
         lag = int(self.gather.arrays["block"][:, 0].max(initial=0))
         lags = [_plan(one).longest - 1 for one in self.gather.stencils]
         longest = max([lag + int(self.gather.arrays["code"].max(initial=0)) // self.width, *lags])
@@ -287,6 +286,10 @@ class PendingSpikes:
         """Add the connections of sources, from ``begin`` on, whose spikes are sent at a step."""
         if not len(sources):
             return
+        if is_due(self.gather):
+            back, target, sent = brought(self.gather, sources, counts)
+            np.add.at(sums, (step + back - self.step, self._column[target]), sent)
+            return
         end = self._first()[sources + 1]
         begin = begin[sources]
         number = end - begin
@@ -304,6 +307,15 @@ class PendingSpikes:
         if "of_source" in arrays:
             return arrays["of_source"][source].astype(np.int64)
         return np.full(len(edge), int(self.gather.uniform["weight"]), np.int64)
+
+
+def too_large(group: str, access: str) -> StateError:
+    """Return what is told of sums that were sent with other weights and have no room in slots."""
+    return StateError(
+        f"the weights into {access} of {group} are so small that spikes on their "
+        f"way with the weights before cannot be counted; run the longest delay with "
+        f"weights of 0 first"
+    )
 
 
 def _plan(gather: Gather) -> StencilPlan:

@@ -95,7 +95,7 @@ class CUDABackend:
         with self.device.current():
             self.code = self._built()
             self.twins = Twins(self.device, shared=gates)
-            self._lanes = [Lane(self.device, self.code) for _ in range(2)]
+            self._lanes = [Lane(self.device, self.code, 1, [self.binding]) for _ in range(2)]
             self._sent = self.device.event()
         self._timers = DeviceTimers(
             self.device, self.generated.tasks, self.code if current().on else None
@@ -247,7 +247,7 @@ class CUDABackend:
         """Wait for the rows and events of the call that was begun first, of so many steps."""
         lane = self._in_flight[0]
         with self.device.current():
-            lane.here.synchronize()
+            lane.wait()
             self.device_seconds += lane.begin.time_till(lane.end) * 1e-3
             lane.events.fetch()
         for collect in lane.rows:

@@ -167,7 +167,8 @@ class CUDABatch(CUDABackend):
         with self.device.current():
             self.code = self._built()
             self.twins = Twins(self.device)
-            self._lanes = [Lane(self.device, self.code, self._number) for _ in range(2)]
+            lanes = self.device, self.code, self._number, self.bindings
+            self._lanes = [Lane(*lanes) for _ in range(2)]
             self._sent = self.device.event()
         self._timers = DeviceTimers(self.device, self.generated.tasks, None)
         records = any(unit.kernel.record for unit in self.generated.tasks)

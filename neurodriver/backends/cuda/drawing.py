@@ -29,7 +29,7 @@ from ...circuit.rules import (
     OneToOne,
 )
 from ...native.headers import header
-from ...plan.spikes.drawer import Asked, Piece, Survey
+from ...plan.spikes.drawer import Asked, Piece, Survey, grid_of
 from ...plan.spikes.weights import Bounds
 from ...profiling.phases import phased
 from .compiler import compile_cubin
@@ -70,11 +70,19 @@ class _Piece(ct.Structure):
     ]
 
 
+_FOUND = "count near low high span degree least greatest total divisor".split()
+
+
 class _Found(ct.Structure):
     _fields_ = [
-        *((name, _ADDRESS) for name in "count near span degree least greatest total".split()),
+        *((name, _ADDRESS) for name in _FOUND),
         ("scale", _REAL),
+        ("grid", _REAL),
     ]
+
+
+class _Binned(ct.Structure):
+    _fields_ = [(name, _ADDRESS) for name in ("low", "bins", "first", "ends")]
 
 
 class DrawingMemory(Protocol):
@@ -164,20 +172,22 @@ class GPUDrawer:
     @phased("draw connections")
     def survey(self, asked: Asked) -> Survey | None:
         """Look through all connections; None where a row is too long."""
-        sizes = {"count": 4 * asked.sources, "near": 4 * asked.sources,
-                 "span": 8 * len(asked.pieces), "degree": 4 * asked.targets,
+        of_sources = "count", "near", "low", "high"
+        sizes = {"span": 8 * len(asked.pieces), "degree": 4 * asked.targets,
                  "found": ct.sizeof(_Found)}  # fmt: skip
-        sizes |= dict.fromkeys(("least", "greatest", "total"), 8 * asked.targets)
+        sizes |= dict.fromkeys(of_sources, 4 * asked.sources)
+        sizes |= dict.fromkeys(("least", "greatest", "total", "divisor"), 8 * asked.targets)
         scale = _scale(asked)
         with self._rows(asked, sizes) as rows:
             if rows is None:
                 return None
             least = np.full(asked.targets, _INFINITE)
             rows.place.upload(rows.address["least"], least)
+            rows.place.upload(rows.address["low"], np.full(asked.sources, 2**31 - 1, np.int32))
             span = np.tile(np.array([2**31 - 1, 0], np.int32), len(asked.pieces))
             rows.place.upload(rows.address["span"], span)
-            names = [field[0] for field in _Found._fields_][:-1]
-            found = _Found(*(rows.address[name] for name in names), scale)
+            grid = grid_of(asked)
+            found = _Found(*(rows.address[name] for name in _FOUND), scale, grid)
             rows.place.upload(rows.address["found"], np.frombuffer(bytes(found), np.uint8))
             rows.each("nd_survey", _REAL(asked.dt), _ADDRESS(rows.address["found"]))
 
@@ -186,17 +196,16 @@ class GPUDrawer:
                 rows.place.download(rows.address[name], out)
                 return out
 
-            count, near = (
-                brought(name, asked.sources, np.int32).astype(np.int64)
-                for name in ("count", "near")
-            )
+            each = [brought(name, asked.sources, np.int32).astype(np.int64) for name in of_sources]
             span = brought("span", 2 * len(asked.pieces), np.int32)
             degree = brought("degree", asked.targets, np.int32).astype(np.int64)
             low, high = (brought(name, asked.targets, np.float64) for name in ("least", "greatest"))
             total = brought("total", asked.targets, np.uint64).astype(np.float64) / scale
+            divisor = brought("divisor", asked.targets, np.int64)
         bounds = Bounds(degree, low, high, total)
         error = np.asarray(0.5 * degree / scale, np.float64)
-        return Survey(count, near, span.astype(np.int64).reshape(-1, 2), bounds, error)
+        spans = span.astype(np.int64).reshape(-1, 2)
+        return Survey(*each, spans, bounds, error, divisor if grid else None, grid)
 
     @phased("draw connections")
     def remainders(
@@ -239,6 +248,38 @@ class GPUDrawer:
             out = _INTEGER(size), _ADDRESS(code), _ADDRESS(multiple)
             rows.each("nd_write", _REAL(asked.dt), _INTEGER(width), *where, *out)
             rows.place.wait()
+
+    @phased("draw connections")
+    def write_by_delay(
+        self,
+        asked: Asked,
+        first: NDArray[np.int64],
+        low: NDArray[np.int32],
+        bins: NDArray[np.int64],
+        unit: NDArray[np.float64],
+        code: int,
+        multiple: int,
+        size: int,
+        shift: int,
+        ends: int,
+    ) -> None:
+        """Write targets and weights, sorted by delay in each row, and where bins end."""
+        columns = {"low": low, "bins": bins, "first": first[:-1], "unit": unit}
+        sizes = {name: column.nbytes for name, column in columns.items()}
+        with self._rows(asked, sizes | {"binned": ct.sizeof(_Binned)}) as rows:
+            assert rows is not None
+            place, where = rows.place, rows.address
+            for name, column in columns.items():
+                place.upload(where[name], np.ascontiguousarray(column))
+            binned = _Binned(where["low"], where["bins"], where["first"], ends)
+            place.upload(where["binned"], np.frombuffer(bytes(binned), np.uint8))
+            place.clear(ends, 4 * int(bins[-1]))
+            given = _ADDRESS(where["binned"])
+            rows.each("nd_count_bins", _REAL(asked.dt), given)
+            place.start("nd_begin_bins", asked.sources, 0, (given, _INTEGER(asked.sources)))
+            out = _INTEGER(size), _INTEGER(shift), _ADDRESS(code), _ADDRESS(multiple)
+            rows.each("nd_write_bins", _REAL(asked.dt), given, _ADDRESS(where["unit"]), *out)
+            place.wait()
 
     @contextmanager
     def _rows(self, asked: Asked, sizes: Mapping[str, int]) -> Iterator[_Rows | None]:

@@ -5,12 +5,14 @@ Two calls may be in flight: one runs while the rows of the other are copied to t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from .binding import Binding
 from .device import Device, Loaded
 from .event_lists import EventLists
+from .history import Histories
 from .transfers import ChunkRecords
 
 
@@ -24,6 +26,8 @@ class Lane:
         Of the circuit.
     copies : int
         Of a batch.
+    bindings : sequence of Binding
+        Of the copies whose spikes may wait until they are due.
 
     Attributes
     ----------
@@ -36,12 +40,15 @@ class Lane:
         The record of the first value that is not finite (``plan.diagnostics``).
     """
 
-    def __init__(self, device: Device, code: Loaded, copies: int = 1) -> None:
+    def __init__(
+        self, device: Device, code: Loaded, copies: int = 1, bindings: Sequence[Binding] = ()
+    ) -> None:
         self._device = device
         self.records, self.events = ChunkRecords(device), EventLists(device, code)
         self.begin, self.end, self.here = (device.event() for _ in range(3))
         self.rows: list[Callable[[], None]] = []
         self.fault = device.pinned(8 * copies, np.int64)
+        self._histories = Histories(bindings)
 
     def begin_receiving(self, beside: bool) -> None:
         """Begin to copy rows and numbers of events to the host.
@@ -56,7 +63,19 @@ class Lane:
             device.drain.wait_for_event(self.end)
         self.records.begin_receiving(beside)
         self.events.begin_receiving(beside)
+        self._histories.receive(beside)
         self.here.record(device.drain if beside else device.stream)
+
+    def wait(self) -> None:
+        """Wait for them.
+
+        Raises
+        ------
+        NeurodriverError
+            Where more spikes were on their way at once than there is room for.
+        """
+        self.here.synchronize()
+        self._histories.check()
 
     def free(self) -> None:
         """Give the memory back."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...codegen.simt.spike_delivery import few
+from ...codegen.simt.spike_delivery import sent_by
 from ...model.synapse_texts import SynapseTexts
 from ...native.shared import CUDA, SharedArray
 from ...plan.arrays import Key, Kind, SegmentOwner
@@ -167,4 +167,4 @@ class DeviceLiveMemory:
 
     def lists_spikes(self, gather: Gather) -> bool:
         """Whether spikes of the last step wait in a list to be delivered in the next one."""
-        return self.owner.delivery.window == 0 and not few(gather)
+        return self.owner.delivery.window == 0 and sent_by(gather) == "pieces"

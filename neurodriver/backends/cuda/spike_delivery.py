@@ -16,8 +16,9 @@ from ...codegen.generate import Generated, Task
 from ...codegen.kernel import Kernel
 from ...codegen.simt.device import Part
 from ...codegen.simt.shape import Shape
-from ...codegen.simt.spike_delivery import Sent, few
+from ...codegen.simt.spike_delivery import Sent, few, sent_by
 from ...plan.program import Program
+from ...plan.spikes.due import is_due
 from ...plan.spikes.learning import LearningPlan
 from ...plan.spikes.stencils import LISTED
 from ...plan.sums.gather import Gather
@@ -65,6 +66,8 @@ class SpikeDelivery:
         Whether some of them learn.
     looked_at : int
         See `schedule.SpikeLoad.learning`.
+    due : bool
+        Whether some are delivered when they are due: see `plan.spikes.due`.
     """
 
     window: int = 0
@@ -72,11 +75,12 @@ class SpikeDelivery:
     edges: int = 0
     learns: bool = False
     looked_at: int = 0
+    due: bool = False
 
     @property
     def load(self) -> schedule.SpikeLoad:
         """What a launch has to provide."""
-        listed = self.delivers or self.learns
+        listed = self.delivers or self.learns or self.due
         return schedule.SpikeLoad(self.edges, listed, self.window, self.looked_at)
 
     @property
@@ -107,7 +111,7 @@ class SpikeDelivery:
 
         In a window all warps deliver, and so they do where a warp has many components in turn.
         """
-        if not self.delivers:
+        if not (self.delivers or self.due):
             return np.zeros((0, 4), np.int32)
         busy = sum(tiles(u, o) for u, o in zip(units, plan.own, strict=True))
         idle = plan.warps - busy if plan.shape.holds and not self.window else plan.warps
@@ -120,8 +124,9 @@ def plan_delivery(program: Program, stepwise: bool) -> SpikeDelivery:
 
     Where all connections take several steps, so many steps form a window. Where a source has many
     targets that it reaches in the next step, there are two barriers a step, so that all warps can
-    deliver. Stepwise launches have no windows. Where synapses learn there is always a window, of
-    one step at least: they learn between barriers of their own.
+    deliver. So there are where spikes are delivered when due. Stepwise launches have no windows.
+    Where synapses learn there is always a window, of one step at least: they learn between barriers
+    of their own.
     """
     plans = [g for g in program.gathers.values() if isinstance(g, LearningPlan)]
     learning = sum(g.edges for g in plans)
@@ -131,7 +136,8 @@ def plan_delivery(program: Program, stepwise: bool) -> SpikeDelivery:
     listed = [g for g in gathers if not few(g)]
     near = max((g.limits["near"] / _sources(g) for g in listed), default=0.0)
     each = sum(g.limits["pieces"] for g in listed)
-    edges = sum(g.edges for g in gathers) + learning
+    late = [g for g in program.gathers.values() if is_due(g)]
+    edges = sum(g.edges for g in [*gathers, *late]) + learning
     window = 0
     if not stepwise:
         stored = edges - sum(g.edges for g in gathers if g.form == "stencil")
@@ -141,9 +147,11 @@ def plan_delivery(program: Program, stepwise: bool) -> SpikeDelivery:
         longest = min(program.window, most)
         window = longest if gathers and longest >= WORTH else int(near > MANY)
         window = longest if learning else window
+        window = 1 if late else window
     if window == 0 and not any(g.limits["far"] for g in listed):
         each = 0
-    return SpikeDelivery(window, each * max(window, 1), edges, learning > 0, looked_at)
+    pieces = each * max(window, 1)
+    return SpikeDelivery(window, pieces, edges, learning > 0, looked_at, bool(late))
 
 
 def _sources(gather: Gather) -> int:
@@ -167,9 +175,7 @@ def parts_of(generated: Generated, plan: schedule.LaunchPlan, binding: Binding) 
         for number, delivery in enumerate(generated.deliveries, len(generated.tasks)):
             for (variable, group), first in delivery.sources.items():
                 if group in unit.groups:
-                    sends.setdefault(variable, []).append(
-                        (number, first, not delivery.kernel.delivers)
-                    )
+                    sends.setdefault(variable, []).append((number, first, sent_by(delivery.gather)))
         crowd = unit.count > schedule.CROWD * plan.blocks
         known = binding.known(unit.kernel)
         parts.append(Part(unit.kernel, own, known, sends=sends, crowd=crowd, stage=unit.stage))

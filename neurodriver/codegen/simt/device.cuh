@@ -141,7 +141,10 @@ ND_FN void nd_deliver_list(const nd_item &, long long) {}
 static __device__ __noinline__ void nd_do_other(const nd_item item, long long k, long long last)
 {
     if (item.what == ND_DELIVER) {
-        if (!ND_WINDOW) nd_deliver_list(item, k - 1);
+        if (!ND_WINDOW) {   /* then what is due has a launch of its own, after all spikes */
+            nd_deliver_list(item, k - 1);
+            nd_deliver_due((unsigned)item.first, (unsigned)item.end, k + 1);
+        }
         return;
     }
     if (item.what == ND_SAMPLE) nd_sample(item, k);
@@ -370,8 +373,10 @@ struct nd_loop {
             for (int i = from; i < count; ++i) {
                 const nd_item one = other(i);
                 const long long step = k + nd_late(one);
-                if (one.what == ND_DELIVER) nd_deliver_list(one, nd_turn(until));
-                else if (step < until && !(ND_LEARNS && one.what == ND_INJECT)) nd_do_other(one, step, end);
+                if (one.what == ND_DELIVER) {
+                    nd_deliver_list(one, nd_turn(until));
+                    nd_deliver_due((unsigned)one.first, (unsigned)one.end, until);
+                } else if (step < until && !(ND_LEARNS && one.what == ND_INJECT)) nd_do_other(one, step, end);
                 timer.add(one);
             }
 #if ND_LEARNS

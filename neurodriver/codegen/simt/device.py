@@ -198,9 +198,7 @@ def device_text(parts: Sequence[Part], dtype: str, shape: Shape) -> str:
         f"#define ND_TIMERS {TIMER_ROWS * shape.timers}",
         f"#define ND_UNITS {sum(part.advances for part in parts)}",
         f"#define ND_WINDOW {shape.window}",
-        f"#define ND_DELIVERS {int(any(part.delivery for part in parts))}",
-        f"#define ND_LISTS {int(any(part.delivery and part.kernel.delivers for part in parts))}",
-        f"#define ND_PIECE {PIECE}",
+        *_delivery_words([part.kernel for part in parts if part.delivery]),
         *_learning_words(shape, replace(shape, record=record).scratch(word) * asks),
         f"#define ND_MARKS {int(shape.marks)}",
         f"#define ND_GATES {int(shape.gates)}",
@@ -224,6 +222,7 @@ def device_text(parts: Sequence[Part], dtype: str, shape: Shape) -> str:
         lines += _unit(number, parts[number], shape.copies > 0)
     lines += _bring_copy(len(parts), bool(deliveries), shape.copies)
     lines += _deliver_piece([n for n in deliveries if parts[n].kernel.delivers])
+    lines += _deliver_due([n for n in deliveries if parts[n].kernel.due])
     lines += [*_learn(learning, shape), *_stage_of(parts, shape.stages)]
     lines.append(header("codegen/simt/device.cuh"))
     stream = [f"case {i}: nd_stream<nd_part_{i}::unit>(item, k, until); break;" for i in numbers]
@@ -280,6 +279,13 @@ def _deliver_piece(deliveries: list[int]) -> list[str]:
     return block(head, block("switch (delivery)", [*cases, "default: break;"]))
 
 
+def _deliver_due(deliveries: list[int]) -> list[str]:
+    """Return the function that delivers what is due in a row, of all accesses."""
+    call = "nd_deliver_when_due<nd_part_{}::delivery>(warp, warps, row);"
+    head = "ND_FN void nd_deliver_due(unsigned warp, unsigned warps, long long row)"
+    return block(head, ["(void)warp, (void)warps, (void)row;", *map(call.format, deliveries)])
+
+
 def _headers(parts: Sequence[Part]) -> list[str]:
     """Return what the kernels are made of."""
     names = ["division", "tables", "spike_delivery"]
@@ -293,6 +299,16 @@ def _headers(parts: Sequence[Part]) -> list[str]:
     if any("nd_values<" in part.kernel.text for part in parts):
         texts.append(header("codegen/event.h"))
     return texts
+
+
+def _delivery_words(deliveries: Sequence[Kernel]) -> list[str]:
+    """Return the definitions for the delivery of spikes."""
+    return [
+        f"#define ND_DELIVERS {int(len(deliveries) > 0)}",
+        f"#define ND_LISTS {int(any(kernel.delivers for kernel in deliveries))}",
+        f"#define ND_DUE {int(any(kernel.due for kernel in deliveries))}",
+        f"#define ND_PIECE {PIECE}",
+    ]
 
 
 def _learning_words(shape: Shape, taken: int) -> list[str]:

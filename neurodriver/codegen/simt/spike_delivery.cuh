@@ -97,6 +97,17 @@ ND_FN int4 nd_take_four(const signed char *p)
     return make_int4(x.x, x.y, x.z, x.w);
 }
 
+/* The lower and the upper bits of four numbers. */
+ND_FN int4 nd_below(int4 x, int bits)
+{
+    const int mask = (1 << bits) - 1;
+    return make_int4(x.x & mask, x.y & mask, x.z & mask, x.w & mask);
+}
+ND_FN int4 nd_above(int4 x, int bits)
+{
+    return make_int4(x.x >> bits, x.y >> bits, x.z >> bits, x.w >> bits);
+}
+
 /* The first slot of a row, for connections of a source. */
 template <class Delivery> ND_FN unsigned nd_now_of(unsigned now, const nd_outgoing &outgoing)
 {
@@ -232,4 +243,65 @@ template <class Delivery> ND_FN void nd_send_own(unsigned now, const nd_outgoing
         nd_add(0, 1, Delivery::at(q), Delivery::multiple(p, q), outgoing.more, policy);
     }
 }
+
+#if ND_DUE
+/* ND_SIDE: spikes side by side in the history that a warp looks at together: those of the last steps
+ * are dealt over all warps, because most of them have something due. */
+enum { ND_SIDE = 2 };
+
+/* Called by a warp: adds the spikes of its threads to the history, as spikes of a row. `outgoing`
+ * holds source, least delay in steps less one, whether there are connections, and the weight. */
+template <class Delivery> ND_FN void nd_remember(long long row, const nd_outgoing &outgoing)
+{
+    const bool mine = outgoing.far && outgoing.more;
+    const unsigned all = nd_ballot(mine);
+    if (!all) return;
+    unsigned long long at = 0;
+    if (nd_lane() == 0) at = atomicAdd(Delivery::heads(), (unsigned long long)nd_bits_in(all));
+    const unsigned place = Delivery::place(nd_from(at, 0) + nd_lower(all));
+    if (!mine) return;
+    __stcg(Delivery::due() + place, (int)row + outgoing.near);
+    __stcg(Delivery::sent() + place, make_uint4((unsigned)outgoing.begin, 0u, (unsigned)outgoing.more, 0u));
+}
+
+/* The connections of a spike that are due in a row; notes in the history when it is due again. */
+template <class Delivery> ND_FN nd_outgoing nd_take_due(unsigned place, int row)
+{
+    uint4 spike = __ldcg(Delivery::sent() + place);
+    const long long bins = Delivery::bin(spike.x), last = Delivery::bin(spike.x + 1ll);
+    long long bin = bins + spike.y;
+    const int begin = spike.y ? Delivery::end(bin - 1) : 0, end = Delivery::end(bin);
+    const nd_outgoing out = {Delivery::first(spike.x) + begin, end - begin, 0, (int)spike.z, 0};
+    do ++bin; while (bin < last && Delivery::end(bin) == end);
+    const int later = (int)(bin - bins) - (int)spike.y;
+    spike.y = bin < last ? (unsigned)(bin - bins) : 0xffffffffu;   /* never again */
+    __stcg(Delivery::due() + place, bin < last ? row + later : row - 1);
+    __stcg(Delivery::sent() + place, spike);
+    return out;
+}
+
+/* Delivers what is due in a row; called by one of `warps` warps, when all spikes of the row are in
+ * the history. Words of `heads`: number of spikes, most of them at once, and their number before
+ * each row. */
+template <class Delivery> ND_FN void nd_deliver_when_due(unsigned warp, unsigned warps, long long row)
+{
+    unsigned long long *const heads = Delivery::heads(), *const before = heads + 2;
+    const unsigned long long head = __ldcg(heads), tail = __ldcg(before + Delivery::turn(row + 2));
+    const unsigned long long number = head - tail;
+    if (warp == 0 && nd_lane() == 0) {
+        __stcg(before + Delivery::turn(row + 1), head);
+        if (number > __ldcg(heads + 1)) __stcg(heads + 1, number);
+    }
+    const unsigned now = Delivery::now_at(row);
+    const unsigned own = nd_lane() / ND_SIDE * ND_SIDE * warps + warp * ND_SIDE + nd_lane() % ND_SIDE;
+    for (unsigned long long base = 0; base < number; base += 32ull * warps) {
+        const unsigned place = Delivery::place(tail + base + own);
+        const bool mine = base + own < number && __ldcg(Delivery::due() + place) == (int)row;
+        if (!nd_ballot(mine)) continue;
+        nd_outgoing out = {0, 0, 0, 0, 0};
+        if (mine) out = nd_take_due<Delivery>(place, (int)row);
+        nd_send_near<Delivery>(now, out);
+    }
+}
+#endif
 #endif

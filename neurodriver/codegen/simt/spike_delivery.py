@@ -13,6 +13,10 @@ a source with many connections does not keep a single warp busy. Weights are int
 of the additions does not change a sum. Where every source has at most ``FEW`` connections, there
 are no pieces: each thread adds the connections of its own component.
 
+Where connections are sorted by delay (`plan.spikes.due`), the warp that computes a spike adds it to
+a history. After the next barrier all delivering warps look through the history, and deliver what is
+due in the next step.
+
 Sources on regular axes may share their connections (`plan.spikes.stencil_rows`). Then the slots of
 a connection are counted from the home of its source.
 """
@@ -23,6 +27,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ...model.text import block, indent
+from ...plan.spikes.due import is_due
 from ..cpu.sums import SumText
 from ..kernel import Arguments, Kernel
 
@@ -33,8 +38,9 @@ if TYPE_CHECKING:
 FEW = 8
 """Largest number of connections of a source that its own thread delivers."""
 
-Sent = tuple[int, int, bool]
-"""Number of a delivery, first source of a group there, whether threads deliver alone."""
+Sent = tuple[int, int, str]
+"""Number of a delivery, first source of a group there, and who delivers: ``thread``, ``pieces`` or
+``due``."""
 
 _C_TYPES = {"int8": "signed char", "int16": "short", "int32": "int"}
 
@@ -44,13 +50,21 @@ def few(gather: Gather) -> bool:
     return gather.limits.get("most", 0) <= FEW
 
 
+def sent_by(gather: Gather) -> str:
+    """Return who delivers the spikes of a plan, as `Sent` says it."""
+    if is_due(gather):
+        return "due"
+    return "thread" if few(gather) else "pieces"
+
+
 def delivery_kernel(delivery: Delivery) -> Kernel:
     """Return the struct ``delivery``, which finds the connections of an access by their source."""
     a = Arguments()
     lines = ["struct delivery {", *indent(_members(delivery, a)), "};"]
     tables = tuple(a.pointers), tuple(a.integers), tuple(a.scalars)
     name = f"{delivery.spec.model.__name__} {delivery.part}"
-    return Kernel(name, "\n".join(lines), *tables, delivers=not few(delivery.gather))
+    by = sent_by(delivery.gather)
+    return Kernel(name, "\n".join(lines), *tables, delivers=by == "pieces", due=by == "due")
 
 
 class _Connections:
@@ -69,7 +83,8 @@ class _Connections:
 
     def pointer(self, name: str) -> str:
         """Return the address of an array."""
-        kinds = {"begin": "long long", "near": "long long", "exact": "double", "per_unit": "double"}
+        kinds = dict.fromkeys(("begin", "near", "bins"), "long long")
+        kinds |= {"exact": "double", "per_unit": "double"}
         kind = kinds.get(name) or _C_TYPES[self.gather.arrays[name].dtype.name]
         return self.arguments.pointer(self.spec.connection(self.part, name), f"const {kind}")
 
@@ -84,8 +99,12 @@ class _Connections:
             row, home = self.element("stencil", "nd_source"), self.element("home", "nd_source")
         if "of_source" in self.gather.arrays:
             own = f"(int){self.element('of_source', 'nd_source')}"
-        elif "multiple" not in self.gather.arrays:
+        elif not {"multiple", "shift"} & {*self.gather.arrays, *self.gather.limits}:
             own = f"(int){self.arguments.scalar(self.spec.connection(self.part, 'weight'))}"
+        if is_due(self.gather):
+            some = f"{self.element('bins', 'nd_source')} < {self.element('bins', 'nd_source + 1')}"
+            low = self.element("low", "nd_source")
+            return [f"return {{nd_source, (int){low}, {some}, {own}, {home}}};"]
         return [
             f"const long long nd_of = {row};",
             f"const long long nd_begin = {self.element('begin', 'nd_of')};",
@@ -94,6 +113,36 @@ class _Connections:
             "return {nd_begin, (int)(nd_due - nd_begin), (int)(nd_end - nd_due), "
             f"{own}, {home}}};",
         ]
+
+    def history(self) -> dict[str, list[str]]:
+        """Return the member functions by which spikes wait until they are due."""
+        spec, a = self.spec, self.arguments
+        room, turns = (a.integer(spec.size(self.part, n)) for n in ("room", "turns"))
+        kinds = {"due": "int", "sent": "uint4", "heads": "unsigned long long"}
+        where = {n: a.pointer(spec.connection(self.part, n), k) for n, k in kinds.items()}
+        lasting = {"first": "begin", "bin": "bins"}
+        return {
+            **{f"{kinds[n]} *{n}()": [f"return {text};"] for n, text in where.items()},
+            "unsigned place(unsigned long long nd_n)": [
+                f"return (unsigned)nd_n & (unsigned)({room} - 1);"
+            ],
+            "unsigned long long room()": [f"return (unsigned long long){room};"],
+            "int turn(long long nd_row)": [f"return (int)(nd_row % {turns});"],
+            **{
+                f"long long {n}(long long nd_source)": [
+                    f"return {self.element(name, 'nd_source')};"
+                ]
+                for n, name in lasting.items()
+            },
+            "int end(long long nd_bin)": [f"return {self.element('ends', 'nd_bin')};"],
+        }
+
+    def codes(self) -> tuple[str, str]:
+        """Return the expressions of ``code`` and ``codes``."""
+        one, four = self.element("code", "nd_p"), self.element("code", "nd_p", "nd_take_four")
+        if shift := self.gather.limits.get("shift"):
+            return f"(unsigned){one} & {(1 << shift) - 1}u", f"nd_below({four}, {shift})"
+        return f"(unsigned){one}", four
 
     def multiples(self, ahead: str) -> tuple[list[str], list[str]]:
         """Return the lines of ``multiple`` and ``multiples``; ``ahead`` is the slots of a row."""
@@ -104,7 +153,12 @@ class _Connections:
             given = f"{exact}, {self.pointer(per_unit)}, (unsigned){ahead}"
             one.append(f"if (nd_p >= {plain}) return nd_in_units({given}, nd_q);")
             four.append(f"if (nd_p >= {plain}) return nd_four_in_units({given}, nd_now, nd_codes);")
-        if "multiple" in self.gather.arrays:
+        if shift := self.gather.limits.get("shift"):
+            one.append(f"return {self.element('code', 'nd_p')} >> {shift};")
+            four.append(
+                f"return nd_above({self.element('code', 'nd_p', 'nd_take_four')}, {shift});"
+            )
+        elif "multiple" in self.gather.arrays:
             one.append(f"return {self.element('multiple', 'nd_p')};")
             four.append(f"return {self.element('multiple', 'nd_p', 'nd_take_four')};")
         else:
@@ -121,21 +175,24 @@ def _members(delivery: Delivery, arguments: Arguments) -> list[str]:
     outgoing = find.of_source()
     turns, ahead = (arguments.integer(spec.size(access, n)) for n in ("depth", "ahead"))
     slots = arguments.pointer(spec.connection(access, "slots"), slot)
+    code, codes = find.codes()
     one, four = find.multiples(ahead)
     functions = {
         "unsigned now_at(long long nd_row)": [
             f"return {_first_slot('nd_row', turns, ahead)};",
         ],
         "nd_outgoing outgoing(long long nd_source)": outgoing,
-        "unsigned code(long long nd_p)": [f"return (unsigned){find.element('code', 'nd_p')};"],
+        "unsigned code(long long nd_p)": [f"return {code};"],
         "int multiple(long long nd_p, unsigned nd_q)": one,
-        "int4 codes(long long nd_p)": [f"return {find.element('code', 'nd_p', 'nd_take_four')};"],
+        "int4 codes(long long nd_p)": [f"return {codes};"],
         "int4 multiples(long long nd_p, unsigned nd_now, int4 nd_codes)": four,
         "slot *at(unsigned nd_q)": [  # q or q - end: of the two, the one that is not too large
             f"const unsigned nd_end = (unsigned)({turns} * {ahead});",
             f"return {slots} + umin(nd_q, nd_q - nd_end);",
         ],
     }  # fmt: skip
+    if is_due(delivery.gather):
+        functions |= find.history()
     lines = [f"typedef {slot} slot;", f"enum {{ number = ND_DELIVERY, shared = {shared} }};"]
     for head, body in functions.items():
         needs = any("nd_a->" in line for line in body)
@@ -228,13 +285,16 @@ def _sends(variable: str, deliveries: Sequence[Sent]) -> list[str]:
            f"nd_outgoing_of_{variable} nd_l = nd_e.outgoing[nd_j];",
            "if (!ND_KEEPS && nd_mine) nd_l.ask(nd_e.at[nd_j]);"]  # fmt: skip
     declare, send, count, far = [], [], [], []
-    for n, _, alone in deliveries:  # all are loaded before the first one is used
+    for n, _, by in deliveries:  # all are loaded before the first one is used
         delivery, outgoing = f"nd_part_{n}::delivery", f"nd_outgoing_{n}[nd_j]"
         declare += [f"nd_outgoing nd_outgoing_{n}[N];",
-                    f"const unsigned nd_now_{n} = {delivery}::now_at(nd_row);"]  # fmt: skip
+                    f"const unsigned nd_now_{n} = {delivery}::now_at(nd_row);",
+                    f"(void)nd_now_{n};"]  # fmt: skip
         ask += [f"{outgoing} = nd_mine ? nd_l.of_{n} : nd_outgoing{{0, 0, 0, 0, 0}};",
                 f"{outgoing}.more *= nd_count;"]  # fmt: skip
-        if alone:
+        if by == "due":
+            send += [f"nd_remember<{delivery}>(nd_row, {outgoing});"]
+        elif by == "thread":
             send += [f"nd_send_own<{delivery}>(nd_now_{n}, {outgoing});"]
         else:
             send += [f"nd_send_near<{delivery}>(nd_now_{n}, {outgoing});"]

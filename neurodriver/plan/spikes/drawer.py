@@ -71,19 +71,30 @@ class Survey:
     ----------
     count, near : (sources,) int64
         Connections of each source, and those of them that are due in the next step.
+    low, high : (sources,) int64
+        Least and greatest delay of each source in steps; ``high`` is 0 where there is none.
     span : (pieces, 2) int64
         Least and greatest delay in steps; the greatest is 0 where there is no connection.
     bounds : Bounds
         Of the weights.
     error : (targets,) float64
         How far the sums of |weights| may be from those in the order of the sources.
+    divisor : (targets,) int64 or None
+        Greatest common divisor of weights / ``grid``, 0 where there is no weight but 0; where all
+        weights are drawn as multiples of one number.
+    grid : float
+        This number, or 0.
     """
 
     count: Integers
     near: Integers
+    low: Integers
+    high: Integers
     span: Integers
     bounds: Bounds
     error: Reals
+    divisor: Integers | None = None
+    grid: float = 0.0
 
 
 class Drawer(Protocol):
@@ -126,6 +137,32 @@ class Drawer(Protocol):
         next step at near[i]. ``size`` is that of a weight in bytes, 0 where none are wanted.
         """
         ...
+
+    def write_by_delay(
+        self,
+        asked: Asked,
+        first: Integers,
+        low: NDArray[np.int32],
+        bins: Integers,
+        unit: Reals,
+        code: int,
+        multiple: int,
+        size: int,
+        shift: int,
+        ends: int,
+    ) -> None:
+        """Write targets and weights, sorted by delay in each row, and where bins end.
+
+        ``low`` and ``bins`` are those of `due.Bins`; ``ends`` is an address, too. Where ``shift``
+        is not 0, weights stand above so many bits of their targets.
+        """
+        ...
+
+
+def grid_of(asked: Asked) -> float:
+    """Return the number of which all weights are drawn as multiples; 0 where there is none."""
+    grids = {abs(links.weight.factor) * links.weight.grid for links in asked.drawn}
+    return grids.pop() if len(grids) == 1 else 0.0
 
 
 def pieces_of(

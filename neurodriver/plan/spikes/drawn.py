@@ -22,7 +22,16 @@ from ..delays import check_longest
 from ..injection import Slots
 from ..layout import Layout
 from ..sums.gather import Edges, Gather
-from .fanout import add_near, add_slots, per_slice, sends, shared_by, smallest, store_once
+from .due import MOST_SLOTS, Bins, add_bins, check_slots, choose, pack, shift_of, sorted_bins
+from .fanout import (
+    add_near,
+    add_slots,
+    per_slice,
+    sends,
+    shared_by,
+    smallest,
+    store_once,
+)
 from .source_rows import SourceRows, source_rows
 from .weights import ALIKE, Bounds, Reals, Units, WeightStatistics
 
@@ -174,16 +183,22 @@ class DrawnBySource:
         rows = source_rows(layout, beside, variable, width)
         rows.blocks[:, 3] += more
         first = np.concatenate([self.first, self.edges + rows.first[1:]])
-        gather = Gather("fanout", int(first[-1]), {}, None, note=self.note)
+        reach, wide = max(self.ahead, rows.ahead, ahead), units.most >= 2**31
+        how = choose(layout, np.diff(first), width, reach, wide, alone=not ahead)
+        note = ", ".join(filter(None, (self.note, how.why)))
+        gather = Gather("fanout", int(first[-1]), {}, None, note=note)
         blocks = np.concatenate([self._blocks(layout, variable), rows.blocks])
         gather.arrays["block"] = blocks
         self._width = width
         gather.arrays["code"] = self._code_of(gather.edges)
-        add_slots(gather, layout, first, max(self.ahead, rows.ahead, ahead), width, units)
-        self._store_multiples(gather, units, rows)
-        near = self._write(gather, units.unit, rows)
-        if self.threads:
-            add_near(gather, near)
+        add_slots(gather, layout, first, reach, width, units, how.due)
+        self._store_multiples(gather, units, rows, how.due)
+        if how.due:
+            add_bins(gather, self._write_by_delay(gather, units.unit), np.diff(first))
+        elif self.threads:
+            add_near(gather, self._write(gather, units.unit, rows))
+        else:
+            self._write(gather, units.unit, rows)
         degree = np.bincount(beside.target, minlength=self.count)
         gather.cost = per_slice(self.bounds.degree + degree)
         return gather
@@ -227,6 +242,30 @@ class DrawnBySource:
             near_first(self.first, self._width, code, multiple, near)
         return near
 
+    def _write_by_delay(self, gather: Gather, unit: Reals) -> Bins:
+        """Write targets and weights, sorted by delay; return the bins."""
+        code, multiple = gather.arrays["code"], gather.arrays.get("multiple")
+        return self.encode_by_delay(
+            code, multiple, self._width, unit, gather.limits.get("shift", 0)
+        )
+
+    def encode_by_delay(
+        self, code: Any, multiple: Any, width: int, unit: Reals, shift: int
+    ) -> Bins:
+        """Sort the targets in ``code`` by delay; write the weights in whole units.
+
+        Where ``shift`` is not 0, weights go above the targets.
+        """
+        check_slots(self.ahead + 1, width)  # codes hold both while they are sorted
+        weights = aligned(self.edges, np.int32) if shift else multiple
+        self.encode(code, weights, width, unit)
+        ascending(self.first, MOST_SLOTS, code, weights)
+        made = sorted_bins(self.first, code // width)
+        code %= width
+        if shift:
+            pack(code, weights, shift)
+        return made
+
     def encode(self, code: Any, multiple: Any, width: int, unit: Reals) -> None:
         """Turn the targets in ``code`` into codes; write the weights in whole units."""
         for one, source in zip(self._rows, self._sources, strict=True):
@@ -235,7 +274,9 @@ class DrawnBySource:
         if not ascend(self.drawn):
             ascending(self.first, width, code, multiple)
 
-    def _store_multiples(self, gather: Gather, units: Units, beside: SourceRows) -> None:
+    def _store_multiples(
+        self, gather: Gather, units: Units, beside: SourceRows, when_due: bool
+    ) -> None:
         """Store the weights where all connections, or all of a source, have one; or make room."""
         most = float(np.rint(self.bounds.greatest / units.unit).max())
         most = max(most, float(np.abs(beside.multiple).max(initial=0.0)))
@@ -247,6 +288,9 @@ class DrawnBySource:
             sets = list(zip([*each, beside.multiple], sources, strict=True))
             if store_once(gather, sets, len(self.first) + len(beside.first) - 2, smallest(most)):
                 return
+        if when_due and (shift := shift_of(self._width, most)):
+            gather.limits["shift"] = shift
+            return
         gather.arrays["multiple"] = self._multiple_of(gather.edges, smallest(most))
 
 

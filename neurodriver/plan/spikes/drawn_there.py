@@ -21,6 +21,7 @@ from ..injection import Slots
 from ..sums.gather import Edges, Gather
 from .drawer import Asked, Drawer, Survey, pieces_of, spans_by
 from .drawn import DrawnBySource, ascend, reaching
+from .due import Bins, bins_of
 from .source_rows import SourceRows
 from .weights import ALIKE, BITS, Bounds, Reals, WeightStatistics, powers
 
@@ -65,7 +66,9 @@ class DrawnThere(DrawnBySource):
         pieces = self._asked.pieces
         self.first = np.concatenate([[0], np.cumsum(found.count)]).astype(np.int64)
         self.edges, self._near = int(self.first[-1]), found.near
+        self._low, self._bins = bins_of(found.low, found.high, found.count)
         self.bounds, self._error = found.bounds, found.error
+        self._divisor, self._grid = found.divisor, found.grid
         spans = spans_by(len(self.drawn), pieces, found.span)
         for links, (_, high) in zip(self.drawn, spans, strict=True):
             check_longest(links, high, self.dt, name)
@@ -97,6 +100,18 @@ class DrawnThere(DrawnBySource):
         return super().weights(beside)
 
     def remainders(self, unit: Reals) -> tuple[Reals, Reals]:
+        """Return what `units_of` asks for; nothing is drawn again where a measure is known.
+
+        Then the remainder is that measure, so that the next unit is.
+        """
+        if self._divisor is not None:
+            measure = self._grid * np.maximum(self._divisor, 1)
+            asked = np.flatnonzero(~np.isnan(unit) & (self._divisor > 0))
+            rest, most = np.full(self.count, np.inf), np.zeros(self.count)
+            within = np.rint(unit[asked] / measure[asked])
+            rest[asked] = np.where(within > 1, 1.0 / np.maximum(within, 1), np.inf)
+            most[asked] = np.rint(self.bounds.greatest[asked] / unit[asked])
+            return rest, most
         return self._drawer.remainders(self._asked, unit, ALIKE)
 
     @cached_property
@@ -122,10 +137,20 @@ class DrawnThere(DrawnBySource):
         self._store.unit, self._store.width = unit, self._width
         return self._near
 
+    def _write_by_delay(self, gather: Gather, unit: Reals) -> Bins:
+        self._store.unit, self._store.width = unit, self._width
+        self._store.shift = gather.limits.get("shift", 0)
+        ends: Any = self._store.array("ends", int(self._bins[-1]), np.dtype(np.int32))
+        return Bins(self._low, self._bins, ends)
+
     def write(self, store: _Store) -> None:
         """Draw the connections at the addresses of a store."""
         near, size = self.first[:-1] + self._near, store.size
         given = store.address["code"], store.address.get("multiple", 0), size
+        if "ends" in store.kinds:
+            where = self._asked, self.first, self._low, self._bins, store.unit
+            self._drawer.write_by_delay(*where, *given, store.shift, store.address["ends"])
+            return
         self._drawer.write(self._asked, self.first, near, store.width, store.unit, *given)
 
     def draw(self, store: _Store) -> dict[str, NDArray[Any]]:
@@ -133,9 +158,13 @@ class DrawnThere(DrawnBySource):
         here = DrawnBySource(self._circuit, self._number, self.drawn, self.dt, threads=True)
         code = here.targets
         multiple = aligned(self.edges, store.kinds["multiple"]) if store.size else None
+        out = {"code": code} | ({} if multiple is None else {"multiple": multiple})
+        if "ends" in store.kinds:
+            bins = here.encode_by_delay(code, multiple, store.width, store.unit, store.shift)
+            return out | {"ends": bins.ends}
         here.encode(code, multiple, store.width, store.unit)
         near_first(self.first, store.width, code, multiple, np.zeros_like(self._near))
-        return {"code": code} | ({} if multiple is None else {"multiple": multiple})
+        return out
 
 
 class _Store:
@@ -143,6 +172,7 @@ class _Store:
 
     unit: Reals
     width: int
+    shift = 0
 
     def __init__(self, owner: DrawnThere) -> None:
         self.owner = owner

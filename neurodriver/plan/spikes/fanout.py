@@ -19,13 +19,13 @@ from numpy.typing import NDArray
 
 from ...circuit.circuit import Circuit, Connections, Group
 from ...circuit.drawn import Drawn
-from ...errors import CircuitError
 from ...native.buffers import LANES, ZeroArray, as_aligned, padded
 from ..delays import Spread, forward_of, steps_of
 from ..instances import needs_instance
 from ..layout import Layout
 from ..sums.gather import Edges, Gather
 from ..target import Target
+from . import due
 from .source_rows import SourceRows, source_rows
 from .weights import MOST_MULTIPLE, Units, has_integer_weights
 
@@ -51,9 +51,6 @@ MOST_POSTPONED = 1 << 24
 
 PIECE = 128
 """Connections of a piece: a GPU's warp delivers a spike along so many at once."""
-
-MOST_SLOTS = 2**31 - 1
-"""Largest number of slots of an access: an index takes 4 bytes."""
 
 
 @dataclass(frozen=True)
@@ -260,7 +257,6 @@ def fan_out(
     units : Units
     ahead : int, optional
         Steps that others reach ahead who deliver into the same slots.
-
     """
     if not len(edges.target):
         if ahead is None:
@@ -268,14 +264,20 @@ def fan_out(
         return _slots_alone(layout, count, units, ahead)
     width, threads = padded(count), layout.target.threads
     rows = source_rows(layout, edges, variable, width)
-    gather = Gather("fanout", len(rows.code), {"block": rows.blocks}, None)
+    reach, wide = max(rows.ahead, ahead or 0), units.most >= 2**31
+    how = due.choose(layout, np.diff(rows.first), width, reach, wide, ahead is None)
+    if how.due:
+        rows = source_rows(layout, edges, variable, width, by_delay=True)
+    gather = Gather("fanout", len(rows.code), {"block": rows.blocks}, None, note=how.why)
     gather.arrays["code"] = as_aligned(rows.code)
-    add_slots(gather, layout, rows.first, max(rows.ahead, ahead or 0), width, units)
-    if threads:
+    add_slots(gather, layout, rows.first, reach, width, units, how.due)
+    if how.due:
+        due.add_bins(gather, due.sorted_bins(rows.first, rows.back), np.diff(rows.first))
+    elif threads:
         add_near(gather, rows.near)
     if threads and ahead is None:
         add_reached(gather, edges.target, width)
-    _store_multiples(gather, rows, threads)
+    _store_multiples(gather, rows, threads, width)
     gather.cost = per_slice(np.bincount(edges.target, minlength=count))
     return gather
 
@@ -298,6 +300,7 @@ def add_slots(
     ahead: int,
     width: int,
     units: Units,
+    when_due: bool = False,
 ) -> None:
     """Add the slots of all targets and the threads' shares of the connections to a plan.
 
@@ -312,6 +315,8 @@ def add_slots(
     width : int
         Slots of a step.
     units : Units
+    when_due : bool
+        Whether spikes are delivered when they are due, into slots of one step.
 
     Raises
     ------
@@ -320,12 +325,8 @@ def add_slots(
     """
     threads = layout.target.threads
     depth = ahead + layout.window + threads  # there, a row is read while all others may be written
-    if depth * width > MOST_SLOTS:
-        raise CircuitError(
-            f"{width:,} components that spikes reach up to {depth:,} steps later need "
-            f"{depth * width:,} slots, {MOST_SLOTS:,} are allowed: shorten the delay or use a "
-            f"larger dt"
-        )
+    depth = 1 if when_due else depth
+    due.check_slots(depth, width)
     wide = units.most >= 2**31
     gather.limits |= {"blocks": len(gather.arrays["block"]), "depth": depth, "ahead": width}
     gather.limits["wide"] = int(wide)
@@ -401,13 +402,17 @@ def shared_by(most: float, threads: bool) -> bool:
     return not threads or most <= MOST_MULTIPLE
 
 
-def _store_multiples(gather: Gather, rows: SourceRows, threads: bool) -> None:
+def _store_multiples(gather: Gather, rows: SourceRows, threads: bool, width: int) -> None:
     """Store one weight for all, one for each source, or one for each connection."""
     most = float(np.abs(rows.multiple).max())
     if shared_by(most, threads):
         sets = [(rows.multiple, rows.source)]
         if store_once(gather, sets, len(rows.first) - 1, smallest(most)):
             return
+    if due.is_due(gather) and (shift := due.shift_of(width, most)):
+        gather.limits["shift"] = shift
+        due.pack(gather.arrays["code"], rows.multiple, shift)  # type: ignore[arg-type]
+        return
     gather.arrays["multiple"] = as_aligned(rows.multiple.astype(smallest(most)))
 
 

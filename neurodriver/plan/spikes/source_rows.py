@@ -37,6 +37,8 @@ class SourceRows:
         How many connections of each source act in the next step: on a GPU, where they come first.
     ahead : int
         Steps that a slot lies ahead at most.
+    back : (m,) int64
+        Delay of each connection in steps, less one, where they are sorted by it; else empty.
     """
 
     blocks: NDArray[np.int64]
@@ -46,9 +48,12 @@ class SourceRows:
     multiple: NDArray[np.float64]
     near: NDArray[np.int64]
     ahead: int
+    back: NDArray[np.int64]
 
 
-def source_rows(layout: Layout, edges: Edges, variable: str, width: int) -> SourceRows:
+def source_rows(
+    layout: Layout, edges: Edges, variable: str, width: int, by_delay: bool = False
+) -> SourceRows:
     """Return connections by their sources.
 
     Parameters
@@ -59,23 +64,27 @@ def source_rows(layout: Layout, edges: Edges, variable: str, width: int) -> Sour
     variable : str
     width : int
         Slots of a step.
+    by_delay : bool
+        Whether those of a source are sorted by their delay, and codes are targets.
     """
     back = np.broadcast_to(edges.back, edges.element.shape)
     threads = layout.target.threads
     blocks, source, lag = blocks_of(layout, edges.element, back, variable)
     later = back if threads else back - lag[source]
     # targets ascend already; on a GPU, first those whose spikes are due at once
-    order = stable_order(2 * source + (back > 0) if threads else source)
+    key = 2 * source + (back > 0) if threads else source
+    order = np.lexsort((back, source)) if by_delay else stable_order(key)
     source, place = source[order], edges.target[order].astype(np.int32)
     first = np.zeros(len(lag) + 1, dtype=np.int64)
     np.cumsum(np.bincount(source, minlength=len(lag)), out=first[1:])
-    code = (later[order] * width + place).astype(np.int32)
+    code = place if by_delay else (later[order] * width + place).astype(np.int32)
     weight = edges.data["weight"] if len(order) else np.zeros(0)
     multiple = np.broadcast_to(weight, edges.target.shape)[order]
     due = source[back[order] == 0] if threads else source[:0]
     near = np.bincount(due, minlength=len(lag))
     ahead = int(later.max(initial=0))
-    return SourceRows(blocks, first, source, code, multiple, near, ahead)
+    sorted_back = back[order] if by_delay else back[:0]
+    return SourceRows(blocks, first, source, code, multiple, near, ahead, sorted_back)
 
 
 def blocks_of(

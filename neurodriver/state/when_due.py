@@ -1,0 +1,47 @@
+"""What spikes on their way still bring where a GPU delivers them when due (`plan.spikes.due`)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..backends.base import Backend
+from ..plan.arrays import Owner
+from ..plan.spikes.due import arrivals, unpacked
+from ..plan.sums.gather import Gather
+
+Integers = NDArray[np.int64]
+Arriving = tuple[Integers, Integers, Integers]
+"""Steps ahead, targets, and weights times numbers of spikes."""
+
+
+def left_in_history(backend: Backend, owner: Owner, gather: Gather, step: int) -> Arriving:
+    """Return what the history has left when ``step`` steps are done."""
+    keys = (gather.key(owner, name) for name in ("heads", "due", "sent"))
+    heads, due, sent = map(backend.array, keys)
+    last = min(int(heads[0]), len(due))
+    spike = sent.reshape(-1, 4)[:last].astype(np.int64)
+    left = np.flatnonzero(spike[:, 1] >= 0)
+    source, number, more = spike[left, :3].T
+    which, edge, back = arrivals(gather, source, number)
+    first = gather.arrays["low"][source] + number
+    target, weight = unpacked(gather, edge)
+    times = more[which] * (1 if weight is None else weight)
+    return due[left].astype(np.int64)[which] + back - first[which] - step, target, times
+
+
+def forget_history(backend: Backend, owner: Owner, gather: Gather) -> None:
+    """Let the history of a plan be empty."""
+    heads = gather.key(owner, "heads")
+    backend.live.write(heads, np.zeros_like(backend.array(heads)))
+
+
+def brought(gather: Gather, source: Integers, counts: Integers) -> Arriving:
+    """Return what all connections of sources bring that have sent some spikes."""
+    which, edge, back = arrivals(gather, source, np.zeros_like(source))
+    target, weight = unpacked(gather, edge)
+    if weight is None:
+        shared = gather.arrays.get("of_source")
+        weight = np.full(len(edge), int(gather.uniform.get("weight", 0)), np.int64)
+        weight = weight if shared is None else shared[source[which]].astype(np.int64)
+    return back, target, weight * counts[which]

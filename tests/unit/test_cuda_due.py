@@ -1,0 +1,227 @@
+"""Spikes that are delivered when they are due: rows by delay, a history, slots of one step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from delivery_on_cpu import DeliveryOnCPU
+from device_code import check_text
+from drawing_on_cpu import HostPlace
+from drawn_circuits import DT, LAWS, RULES, SPIKE, WEIGHT, circuit, link
+from support import model
+from test_cuda_drawing import both, check
+
+from neurodriver import Circuit, Connections, FixedTotal, LogNormal, Normal
+from neurodriver.backends.cuda import schedule
+from neurodriver.backends.cuda.spike_delivery import parts_of, plan_delivery
+from neurodriver.codegen.generate import generate
+from neurodriver.codegen.simt.device import device_text
+from neurodriver.codegen.simt.shape import Shape
+from neurodriver.plan.compile import compile_circuit
+from neurodriver.plan.program import Program
+from neurodriver.plan.spikes import due
+from neurodriver.plan.target import CPU, CUDA
+
+LIF = {"resting_potential": -60.0, "threshold": -50.0, "reset_potential": -60.0,
+       "time_constant": 20.0}  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def when_due(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the model of cost choose delivery when due."""
+    monkeypatch.setattr(due, "BARRIER", -1.0)
+
+
+def columns(weights: str, longest: int, n: int = 150, fan_in: int = 30) -> Circuit:
+    """Return neurons with connections given as columns; some neurons send none."""
+    rng = np.random.default_rng(3)
+    target = np.repeat(np.arange(n, dtype=np.int32), fan_in)
+    source = rng.integers(0, n - 20, len(target)).astype(np.int32)
+    given: dict[str, Any] = {
+        "one": 0.5,
+        "by source": np.where(source % 3 == 0, -1.5, 0.5),
+        "multiples": 0.25 * rng.integers(-9, 10, len(target)),
+        "any": rng.normal(0.0, 1.0, len(target)),
+    }
+    delay = rng.integers(1, longest + 1, len(target)) * DT
+    links = Connections(SPIKE, SPIKE, source, target, delay, {"weight": np.asarray(given[weights])})
+    return Circuit.from_arrays([(model("LeakyIAFDelta"), n, LIF, None)], [links])
+
+
+def compiled(given: Circuit, dtype: str = "float32") -> Program:
+    """Return the program for a GPU, whose one access is delivered when due."""
+    program = compile_circuit(given, DT, dtype, target=CUDA)
+    gather = program.gathers[0, SPIKE]
+    assert due.is_due(gather) and gather.limits["depth"] == 1 and "when due" in gather.note
+    assert {"near", "pieces"}.isdisjoint(gather.limits)
+    return program
+
+
+def sums(given: Circuit, program: Program, counts: Any) -> dict[int, Any]:
+    """Return what the spikes of a row bring, by steps after it, from columns of connections."""
+    gather = program.gathers[0, SPIKE]
+    count, width = given.groups[0].count, gather.limits["ahead"]
+    unit = gather.arrays.get("unit", np.full(width, gather.uniform.get("unit")))
+    out: dict[int, Any] = {}
+    for links in given.connections:
+        one = links.expanded()
+        steps = np.maximum(np.rint(np.broadcast_to(one.delay, len(one)) / DT), 1).astype(np.int64)
+        mine = (one.target < count) & (counts[one.source] > 0)
+        target, source, steps = one.target[mine], one.source[mine], steps[mine]
+        weight = np.broadcast_to(one.data["weight"], len(one))[mine]
+        multiple = np.rint(weight / unit[target]).astype(np.int64) * counts[source]
+        whole = np.zeros((int(steps.max(initial=0)), width), np.int64)
+        np.add.at(whole, (steps - 1, target), multiple)
+        for ahead, slots in enumerate(whole):
+            out[ahead] = out.get(ahead, 0) + slots
+    return out
+
+
+@pytest.mark.parametrize(
+    ("weights", "longest", "dtype"),
+    [("one", 1, "float32"), ("by source", 7, "float32"), ("multiples", 40, "float64"),
+     ("any", 23, "float64"), ("any", 120, "float32")],
+)  # fmt: skip
+def test_the_text_delivers_what_is_due(weights: str, longest: int, dtype: str) -> None:
+    """Step by step, spikes of few and of nearly all sources, several of one, and none."""
+    given = columns(weights, longest)
+    program = compiled(given, dtype)
+    device, rng = DeliveryOnCPU(program, 1), np.random.default_rng(5)
+    want: dict[int, Any] = {}
+    read = 0
+    for row in range(1, 2 * longest + 12):
+        share = (
+            0.0 if row > longest + 8 else rng.choice([0.0, 0.02, 0.2, 0.9], p=[0.4, 0.4, 0.1, 0.1])
+        )
+        counts = (rng.random(given.count) < share) * rng.integers(1, 4, given.count)
+        for ahead, slots in sums(given, program, counts).items():
+            want[row + ahead] = want.get(row + ahead, 0) + slots
+        found = device.send(counts, row)
+        assert np.array_equal(found[0], want.get(row, np.zeros_like(found[0]))), row
+        read += np.count_nonzero(found)
+        found[:] = 0  # as who reads them does
+    assert read > 100
+
+
+def test_a_history_that_was_too_small_is_told() -> None:
+    """The most spikes at once are counted."""
+    given = columns("one", 9)
+    program = compiled(given)
+    device = DeliveryOnCPU(program, 1)
+    for row in range(1, 5):
+        device.send(np.ones(given.count, np.int64), row)
+    gather, spec = program.gathers[0, SPIKE], device.deliveries[0].spec
+    heads = device.array(spec.connection(SPIKE, "heads"))
+    assert heads[0] == heads[1] == 4 * np.count_nonzero(np.diff(gather.arrays["begin"]))
+
+
+@pytest.mark.parametrize("rule", [*RULES[:6], *RULES[7:10]], ids=str)
+def test_rules_drawn_there(rule: Any) -> None:
+    """By a GPU's text as by the host: targets, weights and bins; small weights with targets."""
+    given = circuit(link((0, 83), (0, 83), rule))
+    assert check(given, "float64") == 3 and check(given, "float32") == 2
+
+
+@pytest.mark.parametrize("laws", LAWS, ids=str)
+def test_laws_drawn_there(laws: tuple[Any, Any]) -> None:
+    """Every law of weights and delays."""
+    links = link((0, 83), (0, 50), FixedTotal(900), *laws), link((83, 133), (0, 83), RULES[3])
+    check(circuit(*links), "float64")
+
+
+def test_several_projections_of_a_source_drawn_there() -> None:
+    """Bins of a source go on from projection to projection; what they deliver is due."""
+    links = [
+        link(source, (low, high), FixedTotal(700), weight)
+        for source, weight in (((0, 60), WEIGHT), ((60, 83), Normal(-9.0, 0.9, high=0.0)))
+        for low, high in ((0, 40), (40, 83))
+    ]
+    given = circuit(*links, sizes=(83,))
+    assert check(given, "float64") == 3
+    _, got, _ = both(given)
+    device, rng = DeliveryOnCPU(got, 1), np.random.default_rng(1)
+    counts = rng.integers(0, 2, given.count)
+    found = {}
+    for row in range(1, 60):
+        slots = device.send(counts if row == 1 else 0 * counts, row)
+        found[row] = slots[0].copy()
+        slots[:] = 0
+    for ahead, want in sums(given, got, counts).items():
+        assert np.array_equal(found[1 + ahead], want)
+
+
+def test_a_cpu_delivers_ahead() -> None:
+    """And a GPU where a source has few connections; both say nothing of it."""
+    for target, fan_in in ((CPU, 30), (CUDA, 1)):
+        program = compile_circuit(columns("one", 9, fan_in=fan_in), DT, target=target)
+        gather = program.gathers[0, SPIKE]
+        assert not due.is_due(gather) and "due" not in gather.note
+
+
+def test_the_choice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Slots that fit into the cache are filled ahead, those of many steps when due."""
+    monkeypatch.undo()
+    layout: Any = compile_circuit(columns("one", 9), DT, target=CUDA).layout
+    few, many = np.full(100_000, 100), np.full(1_000_000, 5_000)
+    given = {"wide": False, "alone": True}
+    assert not due.choose(layout, few, 100_000, 40, **given).due
+    assert not due.choose(layout, many, 100_000, 2, **given).due
+    chosen = due.choose(layout, many, 1_000_000, 400, **given)
+    assert chosen.due and chosen.why.startswith("when due: ") and "ahead" in chosen.why
+    assert due.choose(layout, few, 4_000_000, 700, **given).due  # slots without number
+    assert not due.choose(layout, many, 1_000_000, 400, wide=False, alone=False).due
+
+
+def test_text_compiles() -> None:
+    """For a GPU, in turns of a step and launch by launch, without a warning."""
+    program = compiled(columns("any", 40))
+    for stepwise in (False, True):
+        delivery = plan_delivery(program, stepwise)
+        assert delivery.due and delivery.window == (0 if stepwise else 1)
+        made = generate(program)
+        plan: Any = schedule.choose(made.tasks, 132, True, 4, delivery.load)
+        shape = Shape(plan.shape.threads, 1, plan.shape.holds, window=delivery.window)
+        plan = schedule.finished(schedule.LaunchPlan(plan.width, plan.blocks, shape, plan.own),
+                                 made.tasks, 4)  # fmt: skip
+        known: Any = type("Known", (), {"known": lambda self, kernel: ()})()
+        check_text(device_text(parts_of(made, plan, known), "float32", plan.shape))
+        assert len(delivery.delivery_items(plan, made.tasks))
+
+
+def test_drawn_where_they_lie_asks_the_place() -> None:
+    """The kernels that count, begin and write bins run in this order."""
+    given = circuit(link((0, 83), (0, 83), FixedTotal(900)))
+    _, got, place = both(given)
+    value: Any = [row.value for row in got.arrays.values() if hasattr(row.value, "there")]
+    for one in value:
+        memory = np.zeros(one.nbytes, np.uint8)
+        one.there(memory.ctypes.data)
+        place.kept = [*getattr(place, "kept", []), memory]  # type: ignore[attr-defined]
+    order = [name for name in dict.fromkeys(place.started) if "bins" in name]
+    assert isinstance(place, HostPlace)
+    assert order == ["nd_count_bins", "nd_begin_bins", "nd_write_bins"]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_weights_that_are_multiples(dtype: str) -> None:
+    """Units are found without drawing again, and are those of the host; weights stand above."""
+    grid = 0.7 / 13
+    some = (
+        Normal(0.7, 0.2, 0.0, multiple_of=grid),
+        LogNormal(0.0, 0.3, factor=-2.0, multiple_of=grid / 2),
+    )
+    links = [
+        link((0, 60), (0, 83), FixedTotal(900), some[0]),
+        link((60, 83), (0, 50), FixedTotal(500), some[1]),
+        link((83, 133), (50, 83), FixedTotal(40), some[0]),  # few for each target
+    ]
+    given = circuit(*links, sizes=(83, 50))
+    _, got, place = both(given, dtype)
+    assert "nd_survey_units" not in place.started and got.gathers[0, SPIKE].limits["shift"] == 7
+    assert check(given, dtype) == 2
+    weight = np.concatenate([one.expanded().data["weight"] for one in given.connections])
+    multiple = weight / grid
+    assert np.abs(multiple - np.rint(multiple)).max() < 1e-9
+    assert len(np.unique(np.rint(multiple))) > 10
