@@ -290,9 +290,7 @@ def scaled(
     )
 
 
-def network(
-    anatomy: Anatomy | None = None, seed: int = 0, grid: int = 0, **scale: Any
-) -> Network:
+def network(anatomy: Anatomy | None = None, seed: int = 0, grid: int = 0, **scale: Any) -> Network:
     """Return the circuit; its input is the current of `Scaled`.
 
     ``grid`` is the number of steps of a weight, 0: any weight. ``scale`` goes to `scaled`.

@@ -196,7 +196,9 @@ class GPUDrawer:
                 rows.place.download(rows.address[name], out)
                 return out
 
-            each = [brought(name, asked.sources, np.int32).astype(np.int64) for name in of_sources]
+            count, near, low_of, high_of = (
+                brought(name, asked.sources, np.int32).astype(np.int64) for name in of_sources
+            )
             span = brought("span", 2 * len(asked.pieces), np.int32)
             degree = brought("degree", asked.targets, np.int32).astype(np.int64)
             low, high = (brought(name, asked.targets, np.float64) for name in ("least", "greatest"))
@@ -205,7 +207,8 @@ class GPUDrawer:
         bounds = Bounds(degree, low, high, total)
         error = np.asarray(0.5 * degree / scale, np.float64)
         spans = span.astype(np.int64).reshape(-1, 2)
-        return Survey(*each, spans, bounds, error, divisor if grid else None, grid)
+        of_source = count, near, low_of, high_of
+        return Survey(*of_source, spans, bounds, error, divisor if grid else None, grid)
 
     @phased("draw connections")
     def remainders(
@@ -264,6 +267,7 @@ class GPUDrawer:
         ends: int,
     ) -> None:
         """Write targets and weights, sorted by delay in each row, and where bins end."""
+        columns: dict[str, NDArray[Any]]
         columns = {"low": low, "bins": bins, "first": first[:-1], "unit": unit}
         sizes = {name: column.nbytes for name, column in columns.items()}
         with self._rows(asked, sizes | {"binned": ct.sizeof(_Binned)}) as rows:

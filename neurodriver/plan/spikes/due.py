@@ -188,18 +188,19 @@ def arrivals(
     back : (m,) int64
         Its delay in steps, less one.
     """
-    first, bins, low, ends = (gather.arrays[n] for n in ("begin", "bins", "low", "ends"))
+    names = "begin", "bins", "low", "ends"
+    first, bins, low, ends = (np.asarray(gather.arrays[n], np.int64) for n in names)
     left = bins[source + 1] - bins[source] - bin_
     spike = np.repeat(np.arange(len(source)), left)
     number = np.arange(len(spike)) - np.repeat(np.cumsum(left) - left - bin_, left)
     at = bins[source][spike] + number
-    stop = ends[at].astype(np.int64)
-    start = np.where(number > 0, ends[np.maximum(at - 1, 0)], 0).astype(np.int64)
+    stop = ends[at]
+    start = np.where(number > 0, ends[np.maximum(at - 1, 0)], 0)
     size = stop - start
     which = np.repeat(spike, size)
     within = np.arange(len(which)) - np.repeat(np.cumsum(size) - size - start, size)
     back = np.repeat(low[source][spike] + number, size)
-    return which, first[source][which] + within, back.astype(np.int64)
+    return which, first[source][which] + within, back
 
 
 @dataclass(frozen=True)
@@ -237,11 +238,12 @@ def choose(
     if depth * width > MOST_SLOTS:
         return Choice(True, f"when due: {depth:,} slots of each target are too many")
     arrivals = float(degree.sum()) * FIRING * layout.dt
-    alive = np.count_nonzero(degree) * FIRING * layout.dt * ahead
+    alive = int(np.count_nonzero(degree)) * FIRING * layout.dt * ahead
     early = BARRIER + arrivals / _per_second(depth * width * size)
     late = 2 * BARRIER + LOOK + 4 * READ * alive + arrivals / _per_second(width * size)
     said = f"{1e6 * late:.1f} us a step at {FIRING:g} Hz, ahead {1e6 * early:.1f} us"
-    return Choice(late < early, ("when due: " if late < early else "not when due: ") + said)
+    better = bool(late < early)
+    return Choice(better, ("when due: " if better else "not when due: ") + said)
 
 
 def check_slots(depth: int, width: int) -> None:
