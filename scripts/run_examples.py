@@ -22,6 +22,7 @@ SMALL = {
     "brunel_2000_states.py": ["--neurons", "1250", "--g", "3", "--eta", "2", "--seconds", "0.15"],
     "hpc_benchmark.py": ["--neurons", "1125", "--inputs", "100", "--seconds", "0.2"],
     "izhikevich_2007.py": ["--seconds", "10"],
+    "izhikevich_2007_conditioning.py": ["--seconds", "10"],
     "morrison_2007.py": ["--seconds", "10"],
     "naud_2008.py": ["--seconds", "0.1"],
     "potjans_diesmann_2014.py": ["--scale", "0.02", "--seconds", "0.3"],

@@ -31,7 +31,7 @@ class Dial(nd.NDComponent):
 
 
 class Gated(nd.Plasticity):
-    """Texts of each step and of two intervals, which read sums and a level."""
+    """Texts of each step and of two intervals, which read sums, a level, and values of neurons."""
 
     params = {"often": nd.Parameter("ms", default=5.0), "rarely": nd.Parameter("ms", default=7.0)}
     synapse = {"used": nd.State("1", 0.0)}
@@ -43,7 +43,10 @@ class Gated(nd.Plasticity):
             total = sum(weight); uses = sum(used);
             weight = clip(weight * 3 / (abs(total) + 1) + 0.001 * uses);
         """,
-        "rarely": "weight = clip(weight + 0.1 * gain); used = 0.5 * used;",
+        "rarely": """
+            weight = clip(weight + 0.1 * gain + 0.02 * pre.value * post.V - 0.01 * pre.V);
+            used = 0.5 * used;
+        """,
     }
 
 

@@ -51,7 +51,7 @@ class SpikeFirstPaired(SpikeFirst, Paired):
 class Eligible(Pairs):
     """Changes wait in a trace of each synapse until one of two intervals applies them.
 
-    What is applied depends on a modulator.
+    What is applied depends on a modulator, whose doses change them, too.
     """
 
     params = {
@@ -63,6 +63,7 @@ class Eligible(Pairs):
     modulators = {"level": Doses("tau_plus", jump=0.2)}
     on_arrival = "c = c - A * y; events = events + count; send(weight * count / (count + 1.0));"
     on_spike = "c = c + A * x * exp(-since_spike / tau_plus); events = events + 1.0;"
+    on_dose = {"level": "c = c + 0.05 * count * x - 0.02 * y * level; events = events + 1.0;"}
     every = {
         "every_ms": "weight = clip(weight + (0.1 + level) * c); c = c * decay;",
         "rarely_ms": "weight = clip(weight + 0.01 * events); events = 0.5 * events;",
@@ -81,7 +82,7 @@ class Power(Plasticity):
 
 
 class Rewarded(Pairs):
-    """Two modulators, whose doses change what an eligibility makes of the weight."""
+    """Two modulators, whose doses change what an eligibility makes of the weight, or the weight."""
 
     params = {
         "tau_c": Parameter("ms", default=30.0, above=0.0),
@@ -96,6 +97,7 @@ class Rewarded(Pairs):
     """
     on_arrival = "c = c - A * y; send(weight + 0.001 * serotonin);"
     on_spike = "c = c + A * x;"
+    on_dose = {"serotonin": "weight = clip(weight + 0.01 * count * (x - y + c * dopamine));"}
 
 
 class Summed(Pairs):
@@ -155,7 +157,7 @@ def told(
     src, dst = rng.integers(0, sources, synapses), rng.integers(0, targets, synapses)
     delay = rng.integers(least + 1, longest + 1, synapses)
     forward = np.minimum(rng.integers(least, longest + 1, synapses), delay - 1)
-    back = rng.integers(rule.first == "spike", 6, synapses)
+    back = rng.integers(0, 6, synapses)
     columns = {"dendritic": forward * DT, "back": back * DT, "weight": rng.random(synapses)}
     uids = np.array([f"u{i}" for i in range(both + targets)])
     rule = rule.released({name: uids[i : i + 2] for i, name in enumerate(rule.modulators)})

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import neurodriver as nd
+from neurodriver.circuit.partition import partition
 from neurodriver.model.plasticity import Plasticity
 from neurodriver.model.traces import Doses, Trace
 
@@ -123,8 +124,6 @@ def network(rule: Plasticity, seed: int = 0, name: str = "learning") -> nd.Circu
     delay = rng.integers(1, 9, SYNAPSES)
     dendritic = np.minimum(rng.integers(0, 9, SYNAPSES), delay - 1)
     back = rng.integers(0, 7, SYNAPSES)
-    if rule.first == "spike":
-        back = np.maximum(back, 1)
     weight = rng.uniform(0.1, 0.9, SYNAPSES)
     order = np.lexsort((target, source))
     columns = {"weight": weight, "dendritic": dendritic * DT, "back": back * DT}
@@ -159,6 +158,21 @@ def learning(rule: Plasticity, seed: int = 0, **options: Any) -> nd.LPU:
     circuit = network(rule, seed)
     recorder = nd.MemoryRecorder([("V", None), ("spike_state", None)])
     return nd.LPU(circuit, DT, trains(circuit), recorder, backend="cpu", **options)
+
+
+def assert_parts_learn_alike(parts: int, steps: int = 200) -> None:
+    """Fail unless a circuit in parts has the potentials of the whole; weights act on them."""
+    circuit, found = network(Pairs()), []
+    for given in (None, partition(circuit, parts)):
+        recorder = nd.MemoryRecorder([("V", None)])
+        with nd.LPU(circuit, DT, trains(circuit), recorder, parts=given) as lpu:
+            lpu.run(steps=steps)
+            found.append(recorder.get("V"))
+    with learning(Pairs()) as lpu:
+        lpu["learning"].learn(False)
+        lpu.run(steps=steps)
+        found.append(np.asarray(lpu.recording.V))
+    assert np.array_equal(found[0], found[1]) and not np.array_equal(found[0], found[2])
 
 
 def state_of(lpu: nd.LPU, name: str = "learning") -> dict[str, NDArray[Any]]:

@@ -40,6 +40,18 @@ class Everything(nd.Plasticity):
     """
 
 
+class Sampled(Everything):
+    """A text of an interval reads values of both neurons, some of them late."""
+
+    params = {"often": nd.Parameter("ms", default=4.0)}
+    every = {
+        "often": """
+            weight = clip(weight + 0.02 * pre.count * post.u_plus - 0.03 * pre.value);
+            seen += 0.1 * post.V;
+        """
+    }
+
+
 class Modulated(Everything):
     """What happens between events, doses, and texts of intervals, beside the text of each step."""
 
@@ -53,7 +65,7 @@ class Modulated(Everything):
     on_step = Everything.on_step + "weight = clip(weight + 0.01 * level - 0.002 * gate);"
     every = {
         "often": "total = sum(weight); weight = clip(weight + 0.01 * level - 0.001 * total);",
-        "rarely": "weight = clip(weight + 0.03 * gate);",
+        "rarely": "weight = clip(weight + 0.03 * gate + 0.02 * pre.count - 0.01 * post.u_minus);",
     }
 
 

@@ -7,6 +7,10 @@ struct nd_all_synapses : nd_arrivals<Rule, Code, Slot, depth> {
     using Each::rule, Each::parts, Each::stride, Each::code, Each::own, Each::level, Each::dosed;
     using Each::width, Each::source, Each::units_in, Each::OWN, Each::MODULATORS;
     using Each::PRE, Each::POST, Each::back, Each::seen, Each::spikes, Each::post, Each::shared;
+    typedef nd_values<Rule::PRE_VALUES, Rule::POST_VALUES, Rule::SHARED> Values;
+    nd_rows_of_values before[Rule::PRE_VALUES + 1];     /* of the sources, which texts read at steps, */
+    const int *source_of[Rule::PRE_VALUES + 1];         /* and where those of each row stand there; */
+    nd_rows_of_values behind[Rule::POST_VALUES + 1];    /* of the targets */
 
     /* Apply the spikes that the synapses of some rows saw before step n; for a dose, go on to it. */
     template <nd_reason why> void sweep(long long first, long long past, int n)
@@ -37,22 +41,27 @@ struct nd_all_synapses : nd_arrivals<Rule, Code, Slot, depth> {
         }
     }
 
-    /* Run the text of each step for the synapses of some rows, which have seen the events of step n
-     * and stand `axonal` steps behind their sources. `element` says where the sources of each row
-     * stand in the rows of the values that are read. */
-    void run_step(long long first, long long past, int n, int axonal, const nd_rows_of_values *before,
-                  const int *const *element, const nd_rows_of_values *behind)
+    /* What texts read of a row's source and of components in step n; synapses stand `axonal` steps
+     * behind their sources. */
+    Values values_before(long long row, int n, int axonal) const
+    {
+        Values values;
+        for (int v = 0; v < Rule::SHARED; ++v) values.shared[v] = shared[v].at(n, this->element[v]);
+        for (int v = 0; v < Rule::PRE_VALUES; ++v)
+            values.pre[v] = before[v].at(n - axonal, source_of[v][row]);
+        return values;
+    }
+
+    /* Run the text of each step for the synapses of some rows, which have seen the events of step n. */
+    void run_step(long long first, long long past, int n, int axonal)
     {
         for (long long row = first; row < past; ++row) {
             const long long *part = parts + row * stride;
             const auto s = source(row, 0);
             nd_before<PRE, POST, MODULATORS> e;
-            nd_values<Rule::PRE_VALUES, Rule::POST_VALUES, Rule::SHARED> values;
-            for (int v = 0; v < Rule::SHARED; ++v) values.shared[v] = shared[v].at(n, this->element[v]);
+            Values values = values_before(row, n, axonal);
             e.arrival = n - s.last;
             for (int v = 0; v < PRE; ++v) e.x[v] = s.x[v];
-            for (int v = 0; v < Rule::PRE_VALUES; ++v)
-                values.pre[v] = before[v].at(n - axonal, element[v][row]);
             for (int v = 0; v < MODULATORS; ++v) e.level[v] = level[v], e.dosed[v] = n - dosed[v];
             for (long long p = part[0]; p < part[1]; ++p) {
                 const int j = code[p];
@@ -71,13 +80,13 @@ struct nd_all_synapses : nd_arrivals<Rule, Code, Slot, depth> {
 
     /* Run the text of an interval for the synapses of some rows, in step n. */
     template <int which, int SUMS>
-    void run_every(long long first, long long past, int n, const long long *sums)
+    void run_every(long long first, long long past, int n, int axonal, const long long *sums)
     {
-        real now_[MODULATORS + Rule::SHARED + 1];
+        real now_[MODULATORS + 1];
         for (int v = 0; v < MODULATORS; ++v) now_[v] = rule.dosed(v, level[v], n - dosed[v], 0);
-        for (int v = 0; v < Rule::SHARED; ++v) now_[MODULATORS + v] = shared[v].at(n, this->element[v]);
         for (long long row = first; row < past; ++row) {
             const long long *part = parts + row * stride;
+            const Values of_row = values_before(row, n, axonal);
             ND_SIMD
             for (long long p = part[0]; p < part[1]; ++p) {
                 real state[OWN];
@@ -85,7 +94,9 @@ struct nd_all_synapses : nd_arrivals<Rule, Code, Slot, depth> {
                 real total[SUMS + 1];
                 for (int v = 0; v < SUMS; ++v)
                     total[v] = (real)sums[v * width + code[p]] / (units_in(code[p]) * ND_PARTS);
-                rule.template every<which>(state, now_, total);
+                Values values = of_row;
+                for (int v = 0; v < Rule::POST_VALUES; ++v) values.post[v] = behind[v].at(n - back, code[p]);
+                rule.template every<which>(state, now_, total, values);
                 for (int v = 0; v < OWN; ++v) own[v][p] = state[v];
             }
         }

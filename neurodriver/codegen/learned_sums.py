@@ -88,7 +88,7 @@ class LearnedSumText(SumText):
             )
             given.append(f"nd_row({rows}, nd_k, {number}, {length})[{element}]")
         if not given:
-            return [f"const real *const nd_level_{self.access.name} = nullptr;"]
+            return []
         return [f"const real nd_level_{self.access.name}[] = {{{', '.join(given)}}};"]
 
     def _due(self) -> list[str]:
@@ -103,7 +103,8 @@ class LearnedSumText(SumText):
     def slice_loop(self, earlier: list[SumText]) -> list[str]:
         """Return the loops over the connections of a slice; texts of intervals come first."""
         lane = "for (int nd_l = 0; nd_l < ND_LANES; ++nd_l)"
-        intervals = [line for i in self.texts for line in self.interval(i, self._walk)]
+        at = "nd_t + nd_s + nd_l"
+        intervals = [line for i in self.texts for line in self.interval(i, self._walk, at)]
         due = " || ".join(f"nd_due_{i}_{self.access.name}" for i in self.texts)
         first = block(f"if (({due}) && nd_learns_{self.access.name}) {lane}", intervals)
         return [*(first if due else []), *super().slice_loop(earlier)]
@@ -126,7 +127,11 @@ class LearnedSumText(SumText):
         return lines
 
     def interval(
-        self, i: int, walk: Callable[[list[str]], list[str]], before: Sequence[str] = ()
+        self,
+        i: int,
+        walk: Callable[[list[str]], list[str]],
+        target: str,
+        before: Sequence[str] = (),
     ) -> list[str]:
         """Return the lines that run a text of an interval at all connections of a component.
 
@@ -136,6 +141,8 @@ class LearnedSumText(SumText):
             Number of the text.
         walk : callable
             Returns a loop over the connections, which stand at ``nd_p``.
+        target : str
+            Their component.
         before : sequence of str
             What comes before a number is stored.
         """
@@ -146,8 +153,9 @@ class LearnedSumText(SumText):
         add = [f"nd_sums[{v}] += {rule}.template summed<{i}>({v}, nd_state);" for v in range(count)]
         lines += walk([load, *add]) if count else []
         lines += [f"nd_totals[{v}] = (real)nd_sums[{v}];" for v in range(count)]
-        call = f"{rule}.template every<{i}>(nd_state, nd_level_{self.access.name}, nd_totals);"
-        lines += walk([load, call, *before, *store])
+        values = self._values_at("nd_p", self.read("nd_p"), target)
+        call = f"{rule}.template every<{i}>(nd_state, 0, nd_totals, nd_v);"
+        lines += walk([load, *values, call, *before, *store])
         return block(f"if (nd_due_{i}_{self.access.name})", lines)
 
     def _ring(self, variable: str) -> tuple[str, str, str]:
@@ -206,17 +214,21 @@ class LearnedSumText(SumText):
 
     def change(self, place: str, target: str) -> list[str]:
         """Return the lines by which the synapse at a place learns; ``target``: its component."""
+        call = f"nd_rule_{self.access.name}.on_step(nd_state, 0, nd_v);"
+        return [*self._values_at(place, self.access.variable, target), call]
+
+    def _values_at(self, place: str, carried: str, target: str) -> list[str]:
+        """Declare ``nd_v``: what texts read of neurons and levels, at the connection at a place."""
         name, counts = self.access.name, [len(self.rule.values(s)) for s in ("pre", "post")]
         lines = [f"nd_values<{counts[0]}, {counts[1]}, {len(self.plan.rule.levels())}> nd_v;"]
         for i, value in enumerate(self.rule.values("pre")):
-            carried = self._carried(value)
-            given = self.access.variable if carried else self.source_value(value, place)
+            given = carried if self._carried(value) else self.source_value(value, place)
             lines.append(f"nd_v.pre[{i}] = {given};")
         for i in range(len(self.plan.rule.levels())):
             lines.append(f"nd_v.shared[{i}] = nd_level_{name}[{i}];")
         for i, value in enumerate(self.rule.values("post")):
             lines.append(f"nd_v.post[{i}] = nd_row_{value.symbol}_{name}[{target}];")
-        return [*lines, f"nd_rule_{name}.on_step(nd_state, 0, nd_v);"]
+        return lines
 
     def stored(self, place: str) -> list[str]:
         """Return where the numbers of the synapse at a place are."""

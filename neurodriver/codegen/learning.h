@@ -100,6 +100,8 @@ struct nd_learning : nd_histories<Rule, depth> {
     long long *clamped;
     real *level;                /* modulators after their last doses, */
     int *dosed;                 /* and the steps of these */
+    int doses_of = -1;          /* the modulator whose text runs at a dose, */
+    long long doses = 0;        /* and how many come */
     bool learns;
     Slot *slots;
     nd_dirty_byte *dirty;       /* null where no bitmap says which slots are dirty */
@@ -224,6 +226,8 @@ struct nd_learning : nd_histories<Rule, depth> {
                 if (Rule::DRIFTS) rule.between(state, before);
                 if (why == ND_ARRIVAL)
                     sent[first + i] = rule.on_arrival(state, before, (real)e.count[i]);
+                else if (Rule::ACTS_AT_DOSES)
+                    rule.on_dose(doses_of, state, before, (real)doses);
                 for (int v = 0; v < OWN; ++v) b.own[v][first + i] = state[v];
             }
         }

@@ -6,7 +6,7 @@ from collections.abc import Container, Mapping, Sequence
 
 from ..model.language import Checked, used
 from ..model.plasticity import Plasticity
-from ..model.rule_values import ValueRead
+from ..model.rule_values import IN_STEPS, ValueRead
 from ..model.text import block, indent
 from ..model.texts import named
 from ..model.traces import Doses, Trace
@@ -68,6 +68,7 @@ class RuleText:
         sizes |= {f"{s.upper()}_VALUES": len(self.values(s)) for s in ("pre", "post")}
         flags = {"SPIKE_FIRST": rule.first == "spike", "PAIR": rule.same_step == "pair"}
         flags |= {"DRIFTS": bool(rule.between), "STEPS": bool(rule.on_step)}
+        flags["ACTS_AT_DOSES"] = bool(rule.on_dose)
         read = set().union(*(used(rule.checked(where).node) for where, _ in rule.texts()))
         flags["ELAPSES"] = bool(rule.between) or "since_event" in read
         of_targets = bool(rule.post) or not read.isdisjoint(("since_spike", "since_event"))
@@ -88,12 +89,15 @@ class RuleText:
             f"{head} void between(real *nd_s, const Before &nd_b) const", self._between()
         )
         lines += self._dosed()
+        given = "int nd_which, real *nd_s, const Before &nd_b, real count"
+        lines += block(f"{head} void on_dose({given}) const", self._doses())
         head = "template <class Before, class Values> ND_METHOD"
         given = "real *nd_s, const Before &nd_b, const Values &nd_v"
         lines += block(f"{head} void on_step({given}) const", self._step())
-        head = "template <int nd_which> ND_METHOD"
-        given = "real *nd_s, const real *nd_level, const real *nd_sums"
+        head = "template <int nd_which, class Values> ND_METHOD"
+        given = "real *nd_s, const real *nd_level, const real *nd_sums, const Values &nd_v"
         lines += block(f"{head} void every({given}) const", self._every())
+        head = "template <int nd_which> ND_METHOD"
         lines += block(f"{head} real summed(int nd_v, const real *nd_s) const", self._summed())
         return [f"struct {self.name} {{", *indent(lines), "};"]
 
@@ -208,6 +212,14 @@ class RuleText:
         head = "ND_METHOD real dosed(int nd_v, real nd_x, int nd_h, real nd_doses) const"
         return block(head, [*body, "return 0;"])
 
+    def _doses(self) -> list[str]:
+        """Return the body of the texts of doses: those of modulator ``nd_which``."""
+        lines = ["(void)nd_which, (void)nd_s, (void)nd_b, (void)count;"]
+        for i, name in enumerate(self.rule.doses()):
+            if name in self.rule.on_dose:
+                lines += block(f"if (nd_which == {i})", self._event(f"on_dose['{name}']"))
+        return lines
+
     def _changing(self, where: str) -> list[str]:
         """Return a text between the loads and the stores of what belongs to the synapse."""
         checked = self.rule.checked(where)
@@ -236,19 +248,22 @@ class RuleText:
         """Return the body of the text of each step; values of neurons are counted by side."""
         if not self.rule.on_step:
             return ["(void)nd_s, (void)nd_b, (void)nd_v;"]
-        lines = [
-            f"const real {one.symbol} = nd_v.{one.side}[{self.values(one.side).index(one)}];"
-            for one in self.rule.values_read("on_step")
-        ]
-        lines += [
-            f"const real {name} = nd_v.shared[{i}]; (void){name};"
-            for i, name in enumerate(self.rule.levels())
-        ]
-        return [*lines, *self._event("on_step"), "(void)nd_b, (void)nd_v;"]
+        return [*self._of_components("on_step"), *self._event("on_step"), "(void)nd_b, (void)nd_v;"]
 
     def values(self, side: str) -> list[ValueRead]:
-        """Return the values that are read in each step of one end, ``pre`` or ``post``."""
-        return [one for one in self.rule.values_read("on_step") if one.side == side]
+        """Return the values of one end, ``pre`` or ``post``, that texts read at steps."""
+        return [one for one in self.rule.values_read(*IN_STEPS) if one.side == side]
+
+    def _of_components(self, where: str) -> list[str]:
+        """Declare the values of neurons, and the levels of modulators, that a text reads."""
+        known = {
+            one.symbol: f"nd_v.{side}[{i}]"
+            for side in ("pre", "post")
+            for i, one in enumerate(self.values(side))
+        }
+        known |= {name: f"nd_v.shared[{i}]" for i, name in enumerate(self.rule.levels())}
+        read = used(self.rule.checked(where).node)
+        return [f"const real {name} = {at};" for name, at in known.items() if name in read]
 
     def _every(self) -> list[str]:
         lines = []
@@ -258,11 +273,12 @@ class RuleText:
             given = [f"const real {n} = nd_sums[{v}];" for v, n in enumerate(self.sums[i])]
             given += [
                 f"const real {n} = nd_level[{m}];"
-                for m, n in enumerate((*self.rule.doses(), *self.rule.levels()))
+                for m, n in enumerate(self.rule.doses())
                 if n in read
             ]
+            given += self._of_components(where)
             lines += block(f"if (nd_which == {i})", [*given, *self._changing(where)])
-        return [*lines, "(void)nd_level, (void)nd_sums;"]
+        return [*lines, "(void)nd_level, (void)nd_sums, (void)nd_v;"]
 
     def _summed(self) -> list[str]:
         """Return the body of what one synapse adds to the sums over those of its target."""

@@ -15,7 +15,6 @@ variables of each synapse, and texts that run when the synapse sees an event::
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Mapping
 from functools import partial
 from hashlib import blake2b
@@ -41,6 +40,7 @@ from .language.evaluate import Evaluator
 from .rule_calls import call_of
 from .rule_columns import Column, column_of, crossed_bounds, is_column, shared_numbers
 from .rule_declarations import check_declarations, mapping
+from .rule_sums import sums_of
 from .rule_values import VALUE_TEXTS, ValueRead, values_of, with_symbols
 from .traces import Doses, Level, Trace
 
@@ -56,7 +56,7 @@ _OWN = ("weight", "count", *GIVEN_TO_EVENTS, *CALLS, *PROCEDURES)
 
 KINDS: dict[str, type | tuple[type, ...]] = {
     "params": Parameter, "constants": str, "synapse": State, "pre": Trace, "post": Trace,
-    "modulators": (Doses, Level), "every": str, "late": str, "on_call": str,
+    "modulators": (Doses, Level), "every": str, "late": str, "on_call": str, "on_dose": str,
 }  # fmt: skip
 """What a rule declares by name -> what the declarations are."""
 
@@ -90,16 +90,19 @@ class Plasticity:
         Text that runs when the synapse sees a spike of its target.
     on_step : str
         Text that runs at each synapse in each step, after its events. It reads values of the
-        neurons at both ends, ``pre.r`` and ``post.V``. For graded neurons it is the only text.
-        ``on_arrival`` reads values of the target, too.
+        neurons at both ends, ``pre.r`` and ``post.V``. Texts of intervals read these, too, and
+        ``on_arrival`` reads values of the target.
     late : mapping of str to str
-        ValueRead that texts read, such as ``post.V`` -> parameter with the time in ms by which the
+        Value that texts read, such as ``post.V`` -> parameter with the time in ms by which the
         synapse sees it later.
     between : str
         Text that runs at a synapse before each of its events: a change since the event before,
         ``since_event`` ms ago. It reads modulators as they were then. Doses are events, too.
     modulators : mapping of str to Doses or Level
         Third factors. A `Level` is read by ``on_step`` and by texts of intervals.
+    on_dose : mapping of str to str
+        Modulator -> text that runs for each synapse at each of its doses, of which ``count`` come
+        in one step. It reads modulators as they were before, and comes before spikes of its step.
     every : mapping of str to str
         Parameter with an interval in ms -> text that runs for each synapse at its multiples. It
         may begin with sums over the synapses of its target: ``total = sum(weight);``.
@@ -132,6 +135,7 @@ class Plasticity:
     modulators: ClassVar[Mapping[str, Doses | Level]] = {}
     every: ClassVar[Mapping[str, str]] = {}
     on_call: ClassVar[Mapping[str, str]] = {}
+    on_dose: ClassVar[Mapping[str, str]] = {}
     late: ClassVar[Mapping[str, str]] = {}
     first: ClassVar[str] = "arrival"
     same_step: ClassVar[str] = "apart"
@@ -234,26 +238,25 @@ class Plasticity:
     def texts(cls) -> Iterator[tuple[str, str]]:
         """Yield the texts of the rule and what they are called."""
         yield "on_arrival", with_symbols(cls.on_arrival)
-        if cls.on_spike:
-            yield "on_spike", cls.on_spike
-        if cls.between:
-            yield "between", cls.between
-        if cls.on_step:
-            yield "on_step", with_symbols(cls.on_step)
+        for where in ("on_spike", "between", "on_step"):
+            if text := getattr(cls, where):
+                yield where, with_symbols(text)
         for name, text in cls.every.items():
-            yield f"every['{name}']", sums_of(text)[1]
-        for name, text in cls.on_call.items():
-            yield f"on_call['{name}']", text
+            yield f"every['{name}']", with_symbols(sums_of(text)[1])
+        for where in ("on_dose", "on_call"):
+            for name, text in getattr(cls, where).items():
+                yield f"{where}['{name}']", text
 
     @classmethod
-    def values_read(cls, where: str) -> list[ValueRead]:
-        """Return the values of neurons that a text reads."""
-        return values_of(getattr(cls, where))
+    def values_read(cls, *places: str) -> list[ValueRead]:
+        """Return the values of neurons that texts read, each once; ``every``: at intervals."""
+        given = (getattr(cls, place) for place in places)
+        return values_of(" ".join(t if isinstance(t, str) else " ".join(t.values()) for t in given))
 
     @classmethod
     def every_value(cls) -> list[ValueRead]:
         """Return the values of neurons that any text reads, each once."""
-        return list(dict.fromkeys(v for where in VALUE_TEXTS for v in cls.values_read(where)))
+        return cls.values_read(*VALUE_TEXTS)
 
     @classmethod
     def needs_each_step(cls) -> bool:
@@ -276,10 +279,11 @@ class Plasticity:
         return {n: one for n, one in cls.modulators.items() if isinstance(one, Level)}
 
     @classmethod
-    def intervals_read_levels(cls) -> bool:
-        """Whether a text of an interval reads a variable of a component."""
+    def intervals_read_components(cls) -> bool:
+        """Whether a text of an interval reads a variable of a neuron or of another component."""
         texts = [cls.checked(f"every['{name}']") for name in cls.every]
-        return any(cls.levels().keys() & {*used(one.node)} for one in texts)
+        of_levels = any(cls.levels().keys() & {*used(one.node)} for one in texts)
+        return of_levels or bool(cls.values_read("every"))
 
     @classmethod
     def acts_late(cls) -> bool:
@@ -313,13 +317,14 @@ class Plasticity:
             found["since_event"] = fixed("time in ms", unit="ms")
         if where.startswith("every"):
             found.update({n: fixed("sum") for n, _ in sums_of(cls.every[where.split("'")[1]])[0]})
-        if where in ("on_arrival", "on_spike", "on_step"):
+        place = where.split("[")[0]
+        if place in ("on_arrival", "on_spike", "on_step", "on_dose"):
             found.update({n: fixed("trace") for n in (*cls.pre, *cls.post)})
-        if where in ("on_arrival", "on_spike"):
+        if place in ("on_arrival", "on_spike", "on_dose"):
             found.update({n: fixed("time in ms") for n in GIVEN_TO_EVENTS})
-        if where in VALUE_TEXTS:
-            found.update({v.symbol: fixed("value of a neuron") for v in cls.values_read(where)})
-        if where == "on_arrival":
+        if place in VALUE_TEXTS:
+            found.update({v.symbol: fixed("value of a neuron") for v in cls.values_read(place)})
+        if place in ("on_arrival", "on_dose"):
             found["count"] = fixed("number of spikes")
         return found
 
@@ -365,22 +370,6 @@ class Plasticity:
     def without_columns(self) -> Self:
         """Return the same rule with one number for all synapses in place of each column."""
         return type(self)(**{**self.values, **self.released_by}) if self.columns else self
-
-
-def sums_of(text: str) -> tuple[list[tuple[str, str]], str]:
-    """Return the sums over the synapses of a target that a text begins with, and the rest of it.
-
-    For example ``total = sum(weight); weight *= goal / total;`` begins with (total, weight). The
-    rest has blanks in their place.
-    """
-    found, end = [], 0
-    while match := _SUM.match(text, end):
-        found.append((match.group(1), match.group(2).strip()))
-        end = match.end()
-    return found, re.sub(r"\S", " ", text[:end]) + text[end:]
-
-
-_SUM = re.compile(r"\s*([A-Za-z_]\w*)\s*=\s*sum\s*\(([^;]*)\)\s*;")
 
 
 def _number(name: str, rule: Parameter, given: Any, faults: Faults) -> float:

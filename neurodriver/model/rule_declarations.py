@@ -11,6 +11,7 @@ from ..errors import Faults, ModelError, near, shown
 from .component import Parameter
 from .language.words import RESERVED
 from .rule_calls import call_of
+from .rule_sums import sums_of
 from .rule_values import VALUE_TEXTS, values_of
 
 CHOICES = {"first": ("arrival", "spike"), "same_step": ("apart", "pair")}
@@ -22,10 +23,13 @@ STORED = frozenset(
 )
 """Names of what is stored beside numbers of synapses and traces: these have others."""
 
-UNNAMED = ("every", "late", "on_call")
+UNNAMED = ("every", "late", "on_call", "on_dose")
 """Attributes that map something else than names of their own."""
 
 Kinds = Mapping[str, type | tuple[type, ...]]
+
+_MAPPED = ("every", "on_call", "on_dose")
+"""Attributes that map something to texts."""
 
 DECAYING = ("pre", "post", "modulators")
 """Attributes whose values decay: they name time constants."""
@@ -170,6 +174,11 @@ def _check_references(cls: Any, faults: Faults) -> None:
             hint = near(name, cls.params)
             faults.add(f"every['{name}']: must be a parameter with an interval in ms{hint}")
         _check_time(cls, name, f"every['{name}']", faults)
+    doses = [name for name, one in cls.modulators.items() if hasattr(one, "tau")]
+    for name in cls.on_dose:
+        if name not in doses:
+            hint = near(name, doses)
+            faults.add(f"on_dose['{name}']: must be a modulator that has doses{hint}")
     for name, state in cls.synapse.items():
         _check_number(state.initial, list(cls.params), f"synapse['{name}'], initial", faults)
     _check_bounds(cls, faults)
@@ -190,17 +199,21 @@ def _check_time(cls: Any, name: Any, where: str, faults: Faults) -> None:
 
 def _check_values(cls: Any, faults: Faults) -> None:
     """Note values of neurons in texts that do not know them, and names that look like them."""
-    every = {f"every[{name!r}]": text for name, text in cls.every.items()}
-    every |= {f"on_call[{name!r}]": text for name, text in cls.on_call.items()}
     texts = {name: getattr(cls, name) for name in ("on_arrival", "on_spike", "between", "on_step")}
+    texts |= {f"{of}[{name!r}]": text for of in _MAPPED for name, text in getattr(cls, of).items()}
     declared = {*cls.params, *cls.constants, *cls.synapse, *cls.pre, *cls.post, *cls.modulators}
-    for where, text in {**texts, **every}.items():
+    for where, text in texts.items():
         for value in values_of(text):
-            if value.side not in VALUE_TEXTS.get(where, ()):
+            if value.side not in VALUE_TEXTS.get(where.split("[")[0], ()):
                 able = [text for text, sides in VALUE_TEXTS.items() if value.side in sides]
                 faults.add(f"{where} reads {value}, which only {_listed(able)} may read")
             elif value.symbol in declared:
                 faults.add(f"{where} reads {value}: give '{value.symbol}' another name")
+    for name, text in cls.every.items():
+        for sum_, term in sums_of(text)[0]:
+            for value in values_of(term):
+                own = "a sum is over numbers of synapses: keep the value in one of them"
+                faults.add(f"every[{name!r}] reads {value} in the sum '{sum_}'; {own}")
     read = {str(value): None for text in texts.values() for value in values_of(text)}
     for name, time in cls.late.items():
         if name not in read:

@@ -12,8 +12,11 @@ from typing import NamedTuple
 CARRIED = "value"
 """Stands for the variable that the connections carry."""
 
-VALUE_TEXTS = {"on_step": ("pre", "post"), "on_arrival": ("post",)}
+VALUE_TEXTS = {"on_step": ("pre", "post"), "on_arrival": ("post",), "every": ("pre", "post")}
 """Texts that may read values of neurons -> of which end."""
+
+IN_STEPS = ("on_step", "every")
+"""Those of them that run in steps, whether there is an event or not."""
 
 _VALUE = re.compile(r"\b(pre|post)\.([A-Za-z_]\w*)")
 

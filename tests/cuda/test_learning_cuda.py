@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from learning_circuits import DT, RULES, Pairs, told
 from learning_values import STEPS as STEPS_WITH_VALUES
-from learning_values import Everything, Modulated, everything
+from learning_values import Everything, Modulated, Sampled, everything
 from support import assert_same_bits, recorded, started
 
 from neurodriver import (
@@ -90,7 +90,7 @@ def test_any_width_and_order_of_work(case: str, monkeypatch: pytest.MonkeyPatch)
         assert_same_bits(on_cpu(rule, case, "float32"), got)
 
 
-@pytest.mark.parametrize("rule", [Everything, Modulated])
+@pytest.mark.parametrize("rule", [Everything, Sampled, Modulated])
 def test_values_of_neurons(rule: type[Plasticity], dtype: str, executor: str) -> None:
     """Texts of each step, and arrivals that read potentials: resident, and stepwise."""
     circuit, inputs, _ = everything(rule)

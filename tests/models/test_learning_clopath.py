@@ -19,6 +19,7 @@ from learning_values import (
     Everything,
     Modulated,
     Potentials,
+    Sampled,
     everything,
 )
 from support import assert_same_bits, model, recorded, started
@@ -79,8 +80,9 @@ def test_weights_of_nest(dtype: str) -> None:
     assert len(f["out_step"]) > 100 and np.ptp(f["out_weight"]) > 0.5
 
 
-def by_loops(way: dict[str, Any]) -> dict[str, Any]:
+def by_loops(way: dict[str, Any], rule: type[nd.Plasticity]) -> dict[str, Any]:
     """Return the numbers of the synapses and what arrives in each row, in plain Python."""
+    interval = 4 if rule is Sampled else STEPS
     first = np.full((1, 3, TARGETS), -70.6)
     rows = np.concatenate([first, way["told"].transpose(1, 0, 2)])
     count = np.zeros((STEPS + 1, SOURCES))
@@ -100,24 +102,28 @@ def by_loops(way: dict[str, Any]) -> dict[str, Any]:
             x, y = x * decay, y * decay
             row = max(n - b, 0)
             arrives, spike = n >= a and spikes[n - a, i], n >= b and fires[n - b, j]
+            counted, plus = count[max(n - a - 2, 0), i], rows[max(n - b - 2, 0), 1, j]
+            if n > 0 and n % interval == 0:
+                w = np.clip(w + 0.02 * counted * plus - 0.03 * spikes[max(n - a, 0), i], -2, 2)
+                s += 0.1 * rows[row, 0, j]
             if arrives:
                 w = np.clip(w - 0.1 * y + 0.01 * rows[row, 2, j], -2, 2)
                 sent[n + f + 1, j] += w
             if spike:
                 w = np.clip(w + 0.2 * x, -2, 2)
             x, y = x + arrives, y + spike
-            gain = 0.01 * x * rows[row, 0, j] - 0.02 * y * rows[max(n - b - 2, 0), 1, j]
-            w = np.clip(w + gain, -2, 2)
-            s = 0.5 * s + count[max(n - a - 2, 0), i] + 0.1 * spikes[max(n - a, 0), i]
+            w = np.clip(w + 0.01 * x * rows[row, 0, j] - 0.02 * y * plus, -2, 2)
+            s = 0.5 * s + counted + 0.1 * spikes[max(n - a, 0), i]
         weights.append(w)
         seen.append(s)
     return {"weight": np.array(weights), "seen": np.array(seen), "sent": sent[:STEPS]}
 
 
-def test_events_and_values_in_one_rule() -> None:
+@pytest.mark.parametrize("rule", [Everything, Sampled])
+def test_events_and_values_in_one_rule(rule: type[nd.Plasticity]) -> None:
     """Any place on the way of a spike; late values of both ends; threads and chunks."""
-    circuit, inputs, way = everything()
-    expected = by_loops(way)
+    circuit, inputs, way = everything(rule)
+    expected = by_loops(way, rule)
     runs = []
     for options in ({"threads": 1}, {"threads": 3, "chunk": 1}, {"threads": 2, "chunk": 7}):
         with started(circuit, DT, inputs, [("sent", None)], backend="cpu", **options) as lpu:
@@ -146,7 +152,7 @@ def test_it_goes_on_from_a_checkpoint(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("lanes", "dtype"), [(1, "float64"), (32, "float32")])
-@pytest.mark.parametrize("rule", [Everything, Modulated])
+@pytest.mark.parametrize("rule", [Everything, Sampled, Modulated])
 def test_text_of_a_gpu(rule: type[nd.Plasticity], lanes: int, dtype: str) -> None:
     """Its warps, on a CPU, have the bits of the CPU: in one call, and in several."""
     circuit, inputs, _ = everything(rule)

@@ -26,9 +26,11 @@ def by_loops(way: dict[str, NDArray[Any]], data: dict[str, Any]) -> tuple[Any, A
             total, uses = (np.bincount(target, x, NEURONS) for x in (weight, used))
             scale = 3 / (np.abs(total) + 1)
             weight = np.clip(weight * scale[target] + 0.001 * uses[target], -2, 2)
+        row = np.maximum(n + 1 - way["late"], 0)
+        pre = r[row, source]
         if n > 0 and n % 7 == 0:
-            weight, used = np.clip(weight + 0.1 * level[n], -2, 2), 0.5 * used
-        pre = r[np.maximum(n + 1 - way["late"], 0), source]
+            change = 0.02 * pre * v[n, target] - 0.01 * v[row, source]
+            weight, used = np.clip(weight + 0.1 * level[n] + change, -2, 2), 0.5 * used
         if n + 1 < STEPS:
             v[n + 1] = np.bincount(target, weight * pre, NEURONS)
         weight = np.clip(weight + 0.05 * level[n] * pre * r[n, target], -2, 2)

@@ -68,7 +68,7 @@ class Case:
             "target": rng.integers(0, self.targets, self.synapses),
             "latency": latency,
             "forward": np.minimum(rng.integers(0, 8, self.synapses), latency - 1),
-            "back": np.maximum(rng.integers(0, 6, self.synapses), int(self.rule.first == "spike")),
+            "back": rng.integers(0, 6, self.synapses),
             "weight": rng.random(self.synapses),
         }
         order = np.lexsort((columns["target"], columns["source"]))
@@ -121,8 +121,8 @@ def learned_weights(lpu: nd.LPU, count: int) -> np.ndarray:
     return out
 
 
-def expected(case: Case) -> tuple[np.ndarray, np.ndarray]:
-    """Return the same by a loop over the events of each synapse.
+def expected(case: Case, doses: frozenset[int] = frozenset()) -> tuple[np.ndarray, np.ndarray]:
+    """Return the same by a loop over the events of each synapse; `Jolted` acts at doses.
 
     A train of step k is row k + 1 of a source, and row k + 2 of a target that is told to spike.
     """
@@ -133,10 +133,18 @@ def expected(case: Case) -> tuple[np.ndarray, np.ndarray]:
         axonal = d["latency"][s] - 1 - d["forward"][s]
         arrivals = {int(k) + 1 + axonal for k in np.flatnonzero(d["pre"][:, d["source"][s]])}
         spikes = {int(k) + 2 + d["back"][s] for k in np.flatnonzero(d["post"][:, d["target"][s]])}
-        x, y = [0.0, 0], [0.0, 0]
-        for n in sorted(arrivals | spikes):
+        x, y, level, last = [0.0, 0], [0.0, 0], [0.0, 0], -math.inf
+        for n in sorted(arrivals | spikes | doses):
             if n >= case.steps:
                 break
+            if n in doses:
+                before = (
+                    _read(one, n, p[f"tau_{of}"])
+                    for one, of in ((x, "plus"), (y, "minus"), (level, "n"))
+                )
+                weights[s] += jolt(*before, min((n - last) * DT * 1e3, 30.0))
+                weights[s] = min(max(weights[s], p["w_min"]), p["w_max"])
+                _jump(level, p["tau_n"], n)
             here = [k for k, steps in (("arrival", arrivals), ("spike", spikes)) if n in steps]
             if case.rule.first == "spike":
                 here.reverse()
@@ -149,6 +157,7 @@ def expected(case: Case) -> tuple[np.ndarray, np.ndarray]:
                 weights[s] = min(max(weights[s], p["w_min"]), p["w_max"])
                 if kind == "arrival":
                     arrived[n + d["forward"][s], d["target"][s]] += weights[s]
+                    last = n
                 late.append((x, p["tau_plus"]) if kind == "arrival" else (y, p["tau_minus"]))
                 while late and case.rule.same_step == "pair":
                     _jump(*late.pop(), n)
@@ -306,6 +315,34 @@ def test_doses_of_a_third_factor() -> None:
     expected_weights = drifted(case, given + 1)
     assert np.abs(weights - case.drawn()["weight"]).max() > 1.0
     assert np.allclose(weights, expected_weights, rtol=2e-3, atol=2e-3)
+
+
+class Jolted(Pairs):
+    """Pairs; doses change weights at once, by what the synapse knows then."""
+
+    params = {"tau_n": nd.Parameter("ms", default=40.0, above=0.0)}
+    modulators = {"n": Doses("tau_n")}
+    on_dose = {"n": """
+        weight = clip(weight + 0.2 * x - 0.3 * y + 0.1 * n
+                      - 0.002 * fmin(since_arrival, 30) * count);
+    """}  # fmt: skip
+
+
+def jolt(x: float, y: float, n: float, since_arrival: float) -> float:
+    """Return what a dose of `Jolted` adds to a weight."""
+    return 0.2 * x - 0.3 * y + 0.1 * n - 0.002 * since_arrival
+
+
+@pytest.mark.parametrize("first", ["arrival", "spike"])
+def test_texts_of_doses(first: str) -> None:
+    """They come before the events of their step, and know the level before the dose."""
+    case = Case(type("First", (Jolted,), {"first": first}), seed=2, steps=200)
+    given = np.array([20, 21, 60, 61, 90, 150])
+    arrived, weights = simulated(case, doses=given)
+    loop, last = expected(case, frozenset((given + 1).tolist()))
+    assert np.allclose(weights, last, atol=1e-13)
+    assert np.allclose(arrived[1:], loop[:-1], atol=1e-7)
+    assert np.abs(last - expected(replace(case, rule=Pairs))[1]).max() > 0.2
 
 
 class Kept(Pairs):

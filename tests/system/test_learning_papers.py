@@ -78,3 +78,27 @@ def test_a_reward_comes_1_to_3_s_after_a_pair() -> None:
         lpu.run(steps=steps)
         (time,) = lpu.recording.spikes.time
     assert 1.1 < time < 3.12
+
+
+def test_stimuli_are_answered_and_one_is_rewarded() -> None:
+    """Izhikevich: 50 neurons fire at each stimulus; dopamine follows one of them within 1 s."""
+    paper = example("izhikevich_2007_conditioning")
+    events = paper.drawn(300.0)
+    first = events.time[events.which == 0]
+    assert 1_300 < len(events.time) < 1_700 and len(np.unique(events.which)) == 100
+    assert (np.diff(events.time) > 0.0985).all() and (np.diff(events.time) < 0.3015).all()
+    late = events.reward - first[: len(events.reward)]
+    assert len(first) > 8 and (late >= 0).all() and (late < 1.0).all()
+    (found,) = paper.condition(paper.network(), paper.drawn(12.0), 12.0, [0])
+    seen = found.before[found.before > 0]
+    assert len(seen) > 20 and 40.0 < seen.mean() < 80.0  # 40 of them, and theirs
+    assert 0.9 < found.all < 1.0
+
+
+def test_responses_are_those_within_10_ms() -> None:
+    """Spikes at the ends of the window, and of another stimulus, are told apart."""
+    paper = example("izhikevich_2007_conditioning")
+    events = paper.Events(np.array([1.0, 1.2]), np.array([0, 3]), np.zeros(0))
+    rows = np.array([0, 1_001, 1_002, 1_011, 1_012, 1_202, 5_000])
+    found = paper.responses(rows * paper.DT, events)
+    assert found[0] == 2.0 and found[3] == 1.0 and found.sum() == 3.0

@@ -83,7 +83,7 @@ class Case:
         return Trains(
             pre, post, rng.integers(0, len(pre), m), rng.integers(0, len(post), m),
             np.round(rng.uniform(0.2, 0.9, m), 3), late, rng.integers(0, late),
-            np.maximum(back, int(self.first == "spike")), self.steps, recurrent=self.recurrent,
+            back, self.steps, recurrent=self.recurrent,
             doses=np.unique(rng.integers(1, self.steps, 4)).tolist(),
         )  # fmt: skip
 

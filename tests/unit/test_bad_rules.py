@@ -116,6 +116,25 @@ DECLARED: dict[str, tuple[dict[str, Any], str]] = {
         "Bad.every['now'], line 1, column 11: unknown name 'x'",
     ),
     "a variable of the target": ({"on_spike": "weight += V;"}, "unknown name 'V'"),
+    "a text of doses that are none": (
+        {"on_dose": {"dopamine": "weight = 0;"}},
+        "on_dose['dopamine']: must be a modulator that has doses",
+    ),
+    "a text of doses sends": (
+        {"modulators": {"n": nd.Doses("tau")}, "on_dose": {"n": "send(weight);"}},
+        "Bad.on_dose['n'], line 1, column 1: unknown name 'send'",
+    ),
+    "a value of a neuron at a spike": (
+        {"on_spike": "weight += post.V;"},
+        "on_spike reads post.V, which only 'on_step' and 'on_arrival' and 'every' may read",
+    ),
+    "a value of a neuron in a sum": (
+        {
+            "params": {**GOOD["params"], "now": TAU},
+            "every": {"now": "total = sum(weight * pre.r); weight /= total;"},
+        },
+        "every['now'] reads pre.r in the sum 'total'; a sum is over numbers of synapses",
+    ),
 }
 
 

@@ -85,24 +85,21 @@ class LearningText:
         """Return the lines that run the text of each step, after the events of this step."""
         if not self.plan.rule.on_step:
             return []
-        before, behind = self.rule.values("pre"), self.rule.values("post")
         lines = []
         if self.plan.rule.on_spike or self.plan.rule.between:
             swept = "nd_l.swept_before(nd_begin, nd_end, (int)nd_k + 1);"
             lines = [*self._sweep("(nd_k + 1)"), swept]
-        for name, values in (("nd_before_rows", before), ("nd_behind_rows", behind)):
-            rows = ", ".join(self._rows_of(value) for value in values) or "{}"
-            lines.append(f"const nd_rows_of_values {name}[] = {{{rows}}};")
-        elements = [self._pointer(f"seen {value.symbol}", "const int") for value in before]
-        lines.append(f"const int *const nd_seen[] = {{{', '.join(elements) or 'nullptr'}}};")
-        rows = "nd_of[3], nd_of[3] + nd_of[2] - nd_of[1], (int)nd_k, (int)nd_of[0]"
+        lines += self._each_block("nd_l.run_step({rows}, (int)nd_k, (int)nd_of[0]);")
+        return block("if (nd_l.learns)", lines)
+
+    def _each_block(self, call: str) -> list[str]:
+        """Return a loop that makes a call for each block of rows with equal a, f and b."""
         each = [
             f"const long long *nd_of = {self._pointer('block', 'const long long')} + 6 * nd_b;",
             "nd_l.back = (int)nd_of[5];",
-            f"nd_l.run_step({rows}, nd_before_rows, nd_seen, nd_behind_rows);",
+            call.format(rows="nd_of[3], nd_of[3] + nd_of[2] - nd_of[1]"),
         ]
-        loop = block(f"for (int nd_b = 0; nd_b < (int){self._size('blocks')}; ++nd_b)", each)
-        return block("if (nd_l.learns)", [*lines, *loop])
+        return block(f"for (int nd_b = 0; nd_b < (int){self._size('blocks')}; ++nd_b)", each)
 
     def _rows_of(self, value: ValueRead) -> str:
         """Return the rows of a variable that a text reads; those of targets from their first on."""
@@ -121,14 +118,16 @@ class LearningText:
     def _every(self, i: int) -> list[str]:
         """Return the lines that run the text of an interval, after the sums that it reads."""
         rows, count = self._size("rows"), len(self.rule.sums[i])
+        sums = "nd_sums" if count else "nullptr"
+        run = f"nd_l.run_every<{i}, {count}>({{rows}}, (int)nd_k, (int)nd_of[0], {sums});"
         if not count:
-            return [f"nd_l.run_every<{i}, 0>(0, {rows}, (int)nd_k, nullptr);"]
+            return self._each_block(run)
         lines = [f"long long *nd_sums = {self._pointer('sums', 'long long')};"]
         for v in range(count):
             clear = "for (long long nd_j = nd_begin; nd_j < nd_end; ++nd_j)"
             lines.append(f"{clear} nd_sums[{v} * nd_l.width + nd_j] = 0;")
             lines.append(f"nd_l.add_up<{i}>(0, {rows}, {v}, nd_sums + {v} * nd_l.width);")
-        return [*lines, f"nd_l.run_every<{i}, {count}>(0, {rows}, (int)nd_k, nd_sums);"]
+        return [*lines, *self._each_block(run)]
 
     def _doses(self) -> list[str]:
         """Return the lines that count the doses of this step and give them to the synapses."""
@@ -142,7 +141,11 @@ class LearningText:
             if name not in self.plan.rule.released_by:
                 continue
             elements = self._pointer(f"released {name}", "const int")
-            give = f"nd_l.dose({i}, (real)nd_doses, (int)nd_k);"
+            give = [f"nd_l.dose({i}, (real)nd_doses, (int)nd_k);"]
+            dosed = self._dosed()
+            if name in self.plan.rule.on_dose:
+                dosed = [f"nd_l.doses_of = {i}, nd_l.doses = nd_doses;", *dosed]
+                give.append("nd_l.doses_of = -1;")
             size = self._size(f"released {name}")
             each = [
                 f"const int *nd_from = {elements};",
@@ -150,14 +153,15 @@ class LearningText:
                 "long long nd_doses = 0;",
                 f"for (long long nd_i = 0; nd_i < {size}; ++nd_i)",
                 "    nd_doses += nd_spikes(nd_row_m[nd_from[nd_i]]);",
-                *block("if (nd_doses)", [*self._dosed(), give]),
+                *block("if (nd_doses)", [*dosed, *give]),
             ]
             lines += block(f"if (nd_k == 0 || {at} == nd_k)", each)
         return lines
 
     def _dosed(self) -> list[str]:
         """Return the lines that bring all synapses to a dose of step ``nd_k``."""
-        why = "ND_DOSE" if self.plan.rule.between else "ND_SWEEP"
+        acts = self.plan.rule.between or self.plan.rule.on_dose
+        why = "ND_DOSE" if acts else "ND_SWEEP"
         return [*self._sweep("nd_k", why), "nd_l.swept_before(nd_begin, nd_end, (int)nd_k);"]
 
     def catch_up(self) -> list[str]:
@@ -200,6 +204,11 @@ class LearningText:
         }  # fmt: skip
         for i, value in enumerate(rule.values_read("on_arrival")):
             given[f"value[{i}]"] = f"nd_rows_of_values{self._rows_of(value)}"
+        for member, side in (("before", "pre"), ("behind", "post")):
+            for i, value in enumerate(self.rule.values(side)):
+                given[f"{member}[{i}]"] = f"nd_rows_of_values{self._rows_of(value)}"
+        for i, value in enumerate(self.rule.values("pre")):
+            given[f"source_of[{i}]"] = self._pointer(f"seen {value.symbol}", "const int")
         for i, (name, shared) in enumerate(rule.levels().items()):
             given[f"shared[{i}]"] = f"nd_rows_of_values{{{self._ring(shared.variable)}, 0}}"
             given[f"element[{i}]"] = self._size(f"element {name}")
@@ -249,10 +258,4 @@ class LearningText:
 
     def _sweep(self, step: str, why: str = "ND_SWEEP") -> list[str]:
         """Return the lines that apply what all synapses of the thread saw before a step."""
-        rows = "nd_of[3] + nd_of[2] - nd_of[1]"
-        each = [
-            f"const long long *nd_of = {self._pointer('block', 'const long long')} + 6 * nd_b;",
-            "nd_l.back = (int)nd_of[5];",
-            f"nd_l.sweep<{why}>(nd_of[3], {rows}, (int){step});",
-        ]
-        return block(f"for (int nd_b = 0; nd_b < (int){self._size('blocks')}; ++nd_b)", each)
+        return self._each_block(f"nd_l.sweep<{why}>({{rows}}, (int){step});")

@@ -61,7 +61,7 @@ class LearnedThreadSum(ThreadSum):
         each = [
             line
             for i in self.s.texts
-            for line in self.s.interval(i, self._walk, [*self._together(), _LIVE])
+            for line in self.s.interval(i, self._walk, "nd_at", [*self._together(), _LIVE])
         ]
         return block(f"if (nd_learns_{self.name})", each) if each else []
 

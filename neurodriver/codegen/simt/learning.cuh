@@ -20,8 +20,8 @@
  *            then, so the components are advanced at the same time.
  *
  * If texts of intervals read sums, the synapses are summed and the texts run before `arrive`, each
- * with a barrier. So they do if they read variables of components. Rules with intervals, modulators, texts of each step or values of neurons have turns
- * of one step.
+ * with a barrier. So they do if they read variables of neurons or of other components. Rules with
+ * intervals, modulators, texts of each step or values of neurons have turns of one step.
  *
  * All pieces of a source row need its arrivals from before the turn. So `arrive` writes the new ones
  * elsewhere (`next_arrivals`, `next_pre`), and the next scan copies them. */
@@ -53,7 +53,7 @@ struct nd_learning : nd_learning_pieces<Synapses, Code, Slot> {
     using Pieces::deliver_piece, Pieces::units_in;
     const long long *dosing;    /* whether a sweep comes before a dose, or null */
     long long *sums;            /* (sums, targets) over the synapses of each target */
-    nd_values_of before[Rule::PRE_VALUES + 1];      /* of the sources, which the text of each step reads */
+    nd_values_of before[Rule::PRE_VALUES + 1];      /* of the sources, which texts read at steps */
     const int *seen[Rule::PRE_VALUES + 1];          /* where the sources of each row stand there */
     nd_values_of shared[Rule::SHARED + 1];          /* modulators that are values */
 
@@ -124,8 +124,8 @@ struct nd_learning : nd_learning_pieces<Synapses, Code, Slot> {
             const auto values = values_before(row, n - 1);
             bring<ND_SWEEP>(first, past, s, done, n, texts || steps, [&](real *state, int j, int q) {
                 if (steps) synapses.step(state, j, q, s, n - 1, values);
-                for (int i = 0; texts && i < Intervals::TEXTS; ++i)
-                    if (Intervals::due_in(i, n)) Intervals::run(synapses.rule, i, state, now_, nullptr);
+                for (int i = 0; texts && i < Intervals::TEXTS; ++i)     /* they read no values */
+                    if (Intervals::due_in(i, n)) Intervals::run(synapses.rule, i, state, now_, nullptr, values);
             });
         });
         const long long sums_of_all = (long long)Intervals::SUMS * width;
@@ -172,7 +172,9 @@ struct nd_learning : nd_learning_pieces<Synapses, Code, Slot> {
             take_modulators(false);
             for (int v = 0; v < MODULATORS; ++v) {
                 if (!doses[2 * v]) continue;
-                bring<Synapses::Rule::DRIFTS ? ND_DOSE : ND_SWEEP>(first, past, s, done, n);
+                const int count = (int)doses[2 * v];
+                const auto act = [&](real *state, int j, int q) { synapses.act_at_doses(state, v, j, q, s, n, count); };
+                bring<Rule::DRIFTS ? ND_DOSE : ND_SWEEP>(first, past, s, done, n, Rule::ACTS_AT_DOSES, act);
                 take_dose(v);
                 done = n;
             }
@@ -226,21 +228,23 @@ struct nd_learning : nd_learning_pieces<Synapses, Code, Slot> {
     ND_MEMBER void run_text(int i, int n)
     {
         if (!learns) return;
-        each_chunk([&](int, int, long long first, long long past) { run_text(i, first, past, n); });
+        each_chunk([&](int row, int back, long long first, long long past) {
+            run_text(i, first, past, n, back, values_before(row, n));
+        });
     }
 
-    ND_MEMBER void run_text(int i, long long first, long long past, int n)
+    ND_MEMBER void run_text(int i, long long first, long long past, int n, int back, typename Synapses::Values values)
     {
-        real now_[MODULATORS + Rule::SHARED + 1];
+        real now_[MODULATORS + 1];
         for (int v = 0; v < MODULATORS; ++v) now_[v] = level_in(v, n);
-        for (int v = 0; v < Rule::SHARED; ++v) now_[MODULATORS + v] = shared[v].at(n, 0);
         for (long long p = first + nd_lane(); p < past; p += ND_WARP) {
             real state[OWN], total[Intervals::SUMS + 1];
             for (int v = 0; v < OWN; ++v) state[v] = own[v][p];
             for (int v = 0; v < Intervals::SUMS; ++v)
                 if (Intervals::text_of(v) == i)
                     total[v - Intervals::first_sum(i)] = (real)sums[(long long)v * width + code[p]] / (units_in(code[p]) * ND_SUM_PARTS);
-            Intervals::run(synapses.rule, i, state, now_, total);
+            for (int v = 0; v < Rule::POST_VALUES; ++v) values.post[v] = synapses.behind[v].at(n - back, code[p]);
+            Intervals::run(synapses.rule, i, state, now_, total, values);
             for (int v = 0; v < OWN; ++v) own[v][p] = state[v];
         }
     }

@@ -104,7 +104,7 @@ class _LearningText:
     @property
     def apart(self) -> bool:
         """Whether texts of intervals have a part of a turn: they read what components write."""
-        return any(self.rule.sums) or self.plan.rule.intervals_read_levels()
+        return any(self.rule.sums) or self.plan.rule.intervals_read_components()
 
     def _intervals(self) -> list[str]:
         """Return the struct of the texts of intervals: when they run, and what sums they read."""
@@ -113,6 +113,8 @@ class _LearningText:
         texts, terms = range(len(every)), [(i, v) for i, n in enumerate(sums) for v in range(n)]
         due = " || ".join(f"n % {steps} == 0" for steps in every) or "false"
         rule, of = "template <class Rule> static ND_MEMBER", "const Rule &rule, int i"
+        run = "template <class Rule, class Values> static ND_MEMBER void run"
+        known = "real *s, const real *level, const real *sums, const Values &values"
         methods = {
             "static ND_MEMBER bool due(int n)": [f"return n > 0 && ({due});"],
             "static ND_MEMBER bool due_in(int i, int n)": [
@@ -127,8 +129,8 @@ class _LearningText:
                 *(f"if (sum == {first[i] + v}) return {i};" for i, v in terms),
                 "return -1;",
             ],
-            f"{rule} void run({of}, real *s, const real *level, const real *sums)": [
-                f"if (i == {i}) rule.template every<{i}>(s, level, sums);" for i in texts
+            f"{run}({of}, {known})": [
+                f"if (i == {i}) rule.template every<{i}>(s, level, sums, values);" for i in texts
             ],
             f"{rule} real term({of}, const real *s)": [
                 *(f"if (i == {first[i] + v}) return rule.template summed<{i}>({v}, s);"

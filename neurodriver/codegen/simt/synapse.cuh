@@ -40,7 +40,7 @@ template <class R, int depth, int beside> struct nd_synapses {
     real level[MODULATORS + 1]; /* modulators after their last doses, */
     int dosed[MODULATORS + 1];  /* and the steps of these */
     nd_values_of value[Rule::VALUES + 1];           /* of the targets, which arrivals read, */
-    nd_values_of behind[Rule::POST_VALUES + 1];     /* and those that the text of each step reads */
+    nd_values_of behind[Rule::POST_VALUES + 1];     /* and those that texts read at steps */
 
     ND_METHOD long long entry(int j, int q) const { return (long long)j * depth + q; }
 
@@ -103,6 +103,12 @@ template <class R, int depth, int beside> struct nd_synapses {
         const Before b = at_synapse(j, q, s, n);
         if (Rule::DRIFTS) rule.between(own, b);
         return rule.on_arrival(own, b, (real)count);
+    }
+
+    /* `count` doses of modulator v come in step n, after spike q of target j. */
+    ND_METHOD void act_at_doses(real *own, int v, int j, int q, const Source &s, int n, int count) const
+    {
+        rule.on_dose(v, own, at_synapse(j, q, s, n), (real)count);
     }
 
     /* A dose comes in step n. */

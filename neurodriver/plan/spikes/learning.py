@@ -31,7 +31,9 @@ from ...circuit.plastic import (
     varied,
 )
 from ...errors import CircuitError, quoted
-from ...model.plasticity import Plasticity, sums_of
+from ...model.plasticity import Plasticity
+from ...model.rule_sums import sums_of
+from ...model.rule_values import IN_STEPS
 from ...native.buffers import aligned, as_aligned, padded
 from ..arrays import Array, Key, Kind, Owner, Role, row, zeros
 from ..edges import element_of, elements_of, elements_of_values
@@ -333,7 +335,7 @@ def _seen(layout: Layout, links: Connections, rows: LearningRows) -> dict[str, N
     """Return where the sources of all rows stand in the rows of variables that the rule reads."""
     rule = links.plasticity
     assert rule is not None
-    values = [value for value in rule.values_read("on_step") if value.side == "pre"]
+    values = [value for value in rule.values_read(*IN_STEPS) if value.side == "pre"]
     if not values:
         return {}
     has = np.flatnonzero(np.diff(rows.first))

@@ -1,8 +1,8 @@
 """Graded values whose weights learn: a sum by target that changes its weights.
 
-A target reads the weights of this step. Then the text ``on_step`` of the rule changes them, from
-values of both neurons. So nothing that is written in a step is read in it: the weight of step n + 1
-follows from that of step n and from row n.
+Texts of intervals that are due change the weights first. A target reads the weights of this step.
+Then the text ``on_step`` of the rule changes them. All texts read row n of both neurons: the weight
+of step n + 1 follows from that of step n and from row n.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ...circuit.circuit import Connections
 from ...circuit.plastic import first_number, numbers_of_synapses, varied
 from ...model.component import Access
 from ...model.plasticity import Plasticity
-from ...model.rule_values import ValueRead
+from ...model.rule_values import IN_STEPS, ValueRead
 from ...native.buffers import LANES
 from ..arrays import Array, Key, Kind, Owner, Role, row
 from ..edges import edges_of, element_of, elements_of_values
@@ -108,7 +108,7 @@ class LearnedSum(Gather):
 
 def seen_elsewhere(rule: Plasticity, carried: str) -> list[ValueRead]:
     """Return the values of sources that a rule reads beside what the connections bring."""
-    values = [one for one in rule.values_read("on_step") if one.side == "pre"]
+    values = [one for one in rule.values_read(*IN_STEPS) if one.side == "pre"]
     return [one for one in values if one.variable(carried) != carried or str(one) in rule.late]
 
 

@@ -8,6 +8,7 @@ import h5py
 import numpy as np
 import pytest
 from cutting import network
+from learning_networks import assert_parts_learn_alike
 from support import DT, example, weighted_network
 
 import neurodriver as nd
@@ -86,6 +87,12 @@ def test_areas_of_a_cortex() -> None:
         found.append(recorder.get("spike_state"))
     one, other = found
     assert len(one["time"]) > 300 and all(np.array_equal(one[key], other[key]) for key in one)
+
+
+def test_synapses_learn() -> None:
+    """Those between parts, too."""
+    assert_parts_learn_alike(world().size)
+    world().gather(None)
 
 
 def test_values_and_states(tmp_path: Path) -> None:

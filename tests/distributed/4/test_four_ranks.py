@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 from cutting import assert_equal_bits, managed, network, random_parts, whole, with_crossings
+from learning_networks import assert_parts_learn_alike
 
 from neurodriver.circuit.cut import cut
+from neurodriver.mpi import world
 
 STEPS = 200
 
@@ -19,3 +21,9 @@ def test_same_bits(seed: int) -> None:
     man, found = managed(cut(circuit, part, list("abcde")), inputs, STEPS)
     assert len(man.lpus) in (1, 2)
     assert assert_equal_bits(expected, found, all_of=False) > 40
+
+
+def test_synapses_learn() -> None:
+    """A part on each rank has the bits of the whole."""
+    assert_parts_learn_alike(world().size)
+    world().gather(None)
