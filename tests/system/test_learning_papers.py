@@ -102,3 +102,15 @@ def test_responses_are_those_within_10_ms() -> None:
     rows = np.array([0, 1_001, 1_002, 1_011, 1_012, 1_202, 5_000])
     found = paper.responses(rows * paper.DT, events)
     assert found[0] == 2.0 and found[3] == 1.0 and found.sum() == 3.0
+
+
+def test_pairs_in_a_network_with_delays() -> None:
+    """Izhikevich's network of 10,000 neurons after 5 s: NEST and Brian2 have these figures."""
+    paper = example("izhikevich_2003")
+    circuit, inputs, _ = paper.network(10_000, learns=True)
+    recorder = paper.nd.MemoryRecorder([("spike_state", None)])
+    with paper.nd.LPU(circuit, paper.DT, inputs, [recorder], seed=0) as lpu:
+        lpu.run(duration=5.0)
+        weights = lpu["learning"].get("weight")
+    assert abs(len(recorder.get("spike_state")["time"]) / 10_000 / 5.0 - 5.62) < 0.05
+    assert abs(weights.mean() / 4.0 - 0.250) < 0.002

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from learned_rates import DT as RATE_DT
 from learned_rates import Mixed, Rates
+from learning import Trains
 from learning_networks import SYNAPSES, Cell, Pairs, learning, network, trains
 from support import started
 
@@ -145,6 +146,47 @@ WRONG: dict[str, tuple[str, dict[str, Any], str]] = {
     "not finite": ("divide", {"by": np.nan}, "'by' must be a finite number (got nan)"),
     "infinite": ("divide", {"by": 0.0}, "'mark' would be inf; nothing was changed"),
 }
+
+
+class OrderOfPairs(nd.Plasticity):
+    """Only the order of a pair counts, and a reward or a punishment after a trial.
+
+    Mozafari et al. 2018, arXiv:1705.09132: an arrival that came before the spike of the target is
+    rewarded by ``w += a w (1 - w)``.
+    """
+
+    params = {
+        "up": nd.Parameter("1", default=0.4),
+        "down": nd.Parameter("1", default=-0.3),
+        "anti_up": nd.Parameter("1", default=0.05),
+        "anti_down": nd.Parameter("1", default=-0.4),
+    }
+    synapse = {"came": nd.State("1", 0.0), "order": nd.State("1", 0.0)}
+    bounds = (0.0, 1.0)
+    on_arrival = "came = 1; send(weight);"
+    on_spike = "order = order != 0 ? order : came > 0 ? 1 : -1;"
+    on_call = {
+        "end(reward)": """
+            real a = reward > 0 ? (order > 0 ? up : down) : (order > 0 ? anti_down : anti_up);
+            weight = clip(weight + (order != 0 ? a : 0) * weight * (1 - weight));
+            came = 0; order = 0;
+        """
+    }
+
+
+def test_only_the_order_of_pairs_counts() -> None:
+    """A synapse before, one after, and one whose target is silent; rewarded, then punished."""
+    n, first = np.arange(3), np.array([0.3, 0.5, 0.6])
+    one, none = np.ones(3, int), np.zeros(3, int)
+    pre, post = [[10, 110], [30, 130], [10, 110]], [[20, 25, 120], [20, 25, 120], []]
+    train = Trains(pre, post, n, n, first, one, none, none, 200)
+    weight = first.copy()
+    with train.lpu(OrderOfPairs()) as lpu:
+        for reward, gain in ((1.0, [0.4, -0.3, 0.0]), (-1.0, [-0.4, 0.05, 0.0])):
+            lpu.run(steps=100)
+            lpu["OrderOfPairs"].call("end", reward=reward)
+            weight += np.array(gain) * weight * (1 - weight)
+            np.testing.assert_allclose(lpu["OrderOfPairs"].get(), weight, rtol=0, atol=1e-15)
 
 
 @pytest.fixture(scope="module")
