@@ -96,3 +96,32 @@ def test_a_circuit_cannot_be_written_through() -> None:
     with pytest.raises(ValueError, match="read-only"):
         chain().connections[0].source[0] = 1
     mine[0] = 6.0
+
+
+@pytest.mark.parametrize(("dtype", "most"), [("float32", 6.0), ("float64", 10.0)])
+def test_bytes_of_a_synapse_that_learns(dtype: str, most: float) -> None:
+    """A weight and two bytes for its target; an eligibility is one number more.
+
+    Histories of targets and what is known of sources come to less than a byte here.
+    """
+    sources = nd.Population("SpikeSource", 500, name="sources")
+    cells = nd.Population("LeakyIAFDelta", 600, name="cells", **CELL)
+    word = np.dtype(dtype).itemsize
+    for rule, more in ((nd.PairSTDP(), 0), (nd.IntervalRewardedSTDP(), word)):
+        links = nd.Projection(
+            sources, cells, nd.AllToAll(), weight=0.5, plasticity=rule, name="learning"
+        )
+        program = compile_circuit(nd.Circuit([sources, cells], [links]), DT, dtype)
+        rows = [one for one in program.arrays.values() if "learning" in str(one.key.owner)]
+        memory = MemoryManager(program, 1e9)
+        allocated = sum(memory.array(one.key).nbytes for one in rows if one.size > 1)
+        assert sum(memory.array(one.key).size for one in rows if one.key.name == "weight") >= 3e5
+        assert most <= allocated / 3e5 - more < most + 1.0
+
+
+CELL = {
+    "resting_potential": -70.0,
+    "threshold": -54.0,
+    "reset_potential": -60.0,
+    "time_constant": 20.0,
+}
