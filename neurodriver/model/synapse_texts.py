@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from .language import Checked, Symbol, assigned, check, parse, parse_expression, raise_faults, used
-from .plasticity import sums_of
+from .rule_sums import sums_of
 from .rule_values import with_symbols
 
 UNIT = 2.0**-40
