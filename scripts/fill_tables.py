@@ -1,8 +1,8 @@
-"""Fill the tables of docs, of README.md, and the lines of walk-throughs.
+"""Fill the tables of docs, the chart of README.md, and the lines of walk-throughs.
 
 Models and rules of plasticity come from their classes. The speed comes from a run of bench.py, and
-the README's table from the page on speed. The model of cost comes from cost_model.py, and the lines
-from the files that a walk-through names.
+its summary and the README's chart from the page on speed. The model of cost comes from
+cost_model.py, and the lines from the files that a walk-through names.
 
 python scripts/fill_tables.py [--check] [--bench out/bench.json [--mark TABLE]]
 """
@@ -20,19 +20,20 @@ from typing import Any
 from bench import COLUMNS, cell
 from cost_model import heads, rows
 from line_numbers import Gone, refreshed
+from speed_chart import Times, chart
 
 from neurodriver.cli.models import by_kind
 from neurodriver.cli.rules import table as table_of_rules
 from neurodriver.model.library import shipped, shipped_rules
 
 ROOT = Path(__file__).parents[1]
-README = ROOT / "README.md"
 MODELS = ROOT / "docs" / "models.md"
 RULES = ROOT / "docs" / "plasticity.md"
 SPEED = ROOT / "docs" / "speed.md"
+CHART = ROOT / "data" / "figures" / "speed.svg"
 WALKS = [ROOT / "docs" / "design" / f"way-of-a-{what}.md" for what in ("parameter", "spike")]
 COST = ROOT / "docs" / "design" / "cost-model.md"
-FILLED = (MODELS, RULES, SPEED, README, COST, *WALKS)
+FILLED = (MODELS, RULES, SPEED, CHART, COST, *WALKS)
 
 HEADS = {
     "us a step": "us per step",
@@ -118,23 +119,47 @@ def speed_mark(path: Path) -> str:
 
 
 def summary(page: str) -> list[str]:
-    """Return the README's table from the page on speed: a simulated second of each network.
+    """Return the table of a simulated second of each network, from the tables below it."""
+    heads = ("network", "neurons", "CPU, s", "ratio", "GPU, ms", "GeNN, ms")
+    rows = []
+    for title, neurons, (cpu, gpu) in measured(page):
+        ratio = f"{cpu.peer / cpu.ours:.3g}" if cpu.ours and cpu.peer else ""
+        ms = (_short(1e3 * time) if time else "" for time in (gpu.ours, gpu.peer))
+        rows.append((title, f"{neurons:,}", f"{cpu.ours:.3g}" if cpu.ours else "", ratio, *ms))
+    return markdown_table(heads, rows)
 
-    The CPU's figures are those of float64, the GPU's those of float32 by the host's clock.
+
+def measured(page: str) -> list[tuple[str, int, tuple[Times, Times]]]:
+    """Return the times of a simulated second of each network, on a CPU and on a GPU.
+
+    The CPU's times are those of float64, the GPU's those of float32 by the host's clock.
     """
-    found: dict[tuple[str, int], list[str]] = {}
-    for row, title, neurons in networks(page, "spiking networks", "float64"):
-        cells = found.setdefault((title, neurons), ["", "", "", ""])
-        cells[:2] = row["time, s"], row["ratio"]
-    for row, title, neurons in networks(page, "spiking networks on a GPU", "float32"):
+    cpu, gpu = {}, {}
+    for row, *network in networks(page, "spiking networks", "float64"):
+        ours = _number(row["time, s"])
+        if ours:
+            ratio = _number(row["ratio"])
+            cpu[tuple(network)] = Times(ours, ours * ratio if ratio else None)
+    for row, *network in networks(page, "spiking networks on a GPU", "float32"):
         ms = float(row["ms per simulated s"])
         ms *= float(row["wall us per step"]) / float(row["us per step"])
-        genn = re.search(r"GeNN [\d.]+: ([\d,]+) ms", row["peer"])
-        cells = found.setdefault((title, neurons), ["", "", "", ""])
-        cells[2:] = f"{ms:.3g}", genn.group(1) if genn else ""
-    heads = ("network", "neurons", "CPU, s", "ratio", "GPU, ms", "GeNN, ms")
-    rows = [(title, f"{neurons:,}", *cells) for (title, neurons), cells in found.items()]
-    return markdown_table(heads, rows)
+        genn = re.search(r"GeNN [\d.]+: ([\d,.]+) ms", row["peer"])
+        gpu[tuple(network)] = Times(ms / 1e3, _number(genn[1]) / 1e3 if genn else None)
+    none = Times()
+    return [
+        (title, neurons, (cpu.get((title, neurons), none), gpu.get((title, neurons), none)))
+        for title, neurons in dict.fromkeys([*cpu, *gpu])
+    ]
+
+
+def _short(number: float) -> str:
+    """Return a number with three digits, or more where it is large."""
+    return f"{number:.3g}" if number < 1000 else f"{number:,.0f}"
+
+
+def _number(text: str) -> float:
+    """Return a number of a table; 0 of an empty cell."""
+    return float(text.replace(",", "") or 0)
 
 
 def networks(page: str, table: str, dtype: str) -> Iterator[tuple[dict[str, str], str, int]]:
@@ -155,7 +180,7 @@ def main() -> int:
     parser.add_argument("--bench", type=Path, help="result of bench.py for docs/speed.md")
     parser.add_argument("--mark", help="table that --bench goes to; default: by its machine")
     arguments = parser.parse_args()
-    old = {path: path.read_text(encoding="utf-8") for path in FILLED}
+    old = {path: path.read_text(encoding="utf-8") if path.exists() else "" for path in FILLED}
     new = {MODELS: replaced(old[MODELS], "models", ["", *by_kind(shipped()), ""], MODELS)}
     new[RULES] = replaced(old[RULES], "rules", ["", *table_of_rules(shipped_rules()), ""], RULES)
     new[SPEED] = old[SPEED]
@@ -163,7 +188,8 @@ def main() -> int:
         mark = arguments.mark or speed_mark(arguments.bench)
         table = ["", *speed_table(arguments.bench), ""]
         new[SPEED] = replaced(old[SPEED], mark, table, SPEED)
-    new[README] = replaced(old[README], "speed", ["", *summary(new[SPEED]), ""], README)
+    new[SPEED] = replaced(new[SPEED], "summary", ["", *summary(new[SPEED]), ""], SPEED)
+    new[CHART] = "".join(f"{line}\n" for line in chart(measured(new[SPEED])))
     cost = ["", *markdown_table(heads(), rows()), ""]
     new[COST] = replaced(old[COST], "cost model", cost, COST)
     for path in WALKS:

@@ -7,7 +7,9 @@ import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
+from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 
 ROOT = Path(__file__).parents[2]
@@ -168,6 +170,15 @@ def test_a_run_of_the_bench_becomes_a_table(monkeypatch: pytest.MonkeyPatch) -> 
         line for n, t in tables.items() for line in (f"<!-- {n}: x -->", *t, f"<!-- end of {n} -->")
     )
     assert fill_tables.summary(page)[2:] == ["| brunel | 10,000 | 0.288 | 11.4 | 15 | 1,213 |"]
+    drawn = ElementTree.fromstring("\n".join(fill_tables.chart(fill_tables.measured(page))))
+    texts = [one.text for one in drawn.iter() if one.tag.endswith("}text")]
+    assert {"brunel, 10,000", "11 ×", "81 ×", "10 ms", "1 s, real time"} <= {*texts}
+    places = [float(one.get("cx", 0)) for one in drawn.iter() if one.tag.endswith("}circle")][4:]
+    decades = np.diff(np.log10([0.288, 0.288 * 11.4, 0.015, 1.213])[[2, 0, 3, 1]])
+    ours, peer, gpu, genn = places
+    assert np.diff([gpu, ours, genn, peer]) == pytest.approx(
+        decades * (peer - ours) / np.log10(11.4), abs=0.3
+    )
 
 
 RUN = {
