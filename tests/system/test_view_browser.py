@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
+import os
 import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -248,40 +251,99 @@ def test_a_wrong_token(browser: Any, file: Path) -> None:
         page.close()
 
 
-def test_a_notebook(browser: Any) -> None:
+@contextlib.contextmanager
+def served(body: str) -> Iterator[str]:
+    """Serve a text of HTML, as a notebook serves the output of a cell; yield its address."""
+
+    class Host(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(body.encode())
+
+        def log_message(self, format: str, *args: Any) -> None:
+            """Print nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Host) as host:
+        threading.Thread(target=host.serve_forever, args=(0.05,), daemon=True).start()
+        yield f"http://localhost:{host.server_address[1]}/"
+        host.shutdown()
+
+
+def framed(browser: Any, address: str) -> tuple[Any, Any]:
+    """Return a page and the frame in it, which waits for a run."""
+    page = browser.new_page(viewport={"width": 1100, "height": 1000})
+    page.set_default_timeout(SECONDS)
+    page.goto(address)
+    frame = page.frame_locator("iframe")
+    frame.locator(".nd-status:has-text('paused, step 0')").wait_for()
+    return page, frame
+
+
+def seen(frame: Any, spikes: int) -> None:
+    """Wait until a frame shows the end of a run of 1,000 steps, and its spikes."""
+    frame.locator(".nd-status:has-text('no run now, step 1,000')").wait_for()
+    frame.locator(f"[data-figure=raster]:has-text('{spikes} events of 48')").wait_for()
+    assert spikes > 0
+
+
+def test_a_frame(browser: Any) -> None:
     """A frame in a page that this machine serves shows a run, and starts it."""
     circuit, current = layer()
     recorder = nd.MemoryRecorder([("V", None), ("spike_state", None)])
     with nd.LPU(circuit, 1e-4, current, [recorder]) as lpu:
         view = lpu.show(paused=True)
-        body = view._repr_html_().encode()
-
-        class Host(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                self.send_response(200)
-                self.send_header("Content-Type", "text/html")
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, format: str, *args: Any) -> None:
-                """Print nothing."""
-
-        host = ThreadingHTTPServer(("127.0.0.1", 0), Host)
-        threading.Thread(target=host.serve_forever, args=(0.05,), daemon=True).start()
-        page = browser.new_page(viewport={"width": 1100, "height": 1000})
-        page.set_default_timeout(SECONDS)
-        page.goto(f"http://localhost:{host.server_address[1]}/")
-        frame = page.frame_locator("iframe")
-        frame.locator(".nd-status:has-text('paused, step 0')").wait_for()
-        run = threading.Thread(target=lpu.run, kwargs={"steps": 1000})
-        run.start()
-        frame.locator("button:has-text('Start')").click()
-        run.join(60)
-        frame.locator(".nd-status:has-text('no run now, step 1,000')").wait_for()
-        spikes = len(lpu.recording.spikes.time)
-        frame.locator(f"[data-figure=raster]:has-text('{spikes} events of 48')").wait_for()
-        assert spikes > 0
-        page.close()
-        host.shutdown()
-        host.server_close()
+        with served(view._repr_html_()) as address:
+            page, frame = framed(browser, address)
+            run = threading.Thread(target=lpu.run, kwargs={"steps": 1000})
+            run.start()
+            frame.locator("button:has-text('Start')").click()
+            run.join(60)
+            seen(frame, len(lpu.recording.spikes.time))
+            page.close()
         view.close()
+
+
+CELLS = (
+    f"import numpy as np\nimport neurodriver as nd\n{inspect.getsource(layer)}\n"
+    "circuit, current = layer()\n"
+    'recorder = nd.MemoryRecorder([("V", None), ("spike_state", None)])\n'
+    "lpu = nd.LPU(circuit, 1e-4, current, [recorder])",
+    "lpu.show(paused=True)",
+    "lpu.run(steps=1000)\nprint(len(lpu.recording.spikes.time))",
+    "lpu.close()",
+)
+"""A notebook that shows an LPU: the frame is the output of the second cell."""
+
+
+@pytest.fixture
+def notebook(tmp_path: Path) -> Iterator[Callable[[int], Any]]:
+    """Yield what begins a cell in a kernel, and returns the future of the cell after it."""
+    nbclient = pytest.importorskip("nbclient", reason="of the extra 'test'")
+    nbformat = pytest.importorskip("nbformat", reason="of the extra 'test'")
+    pytest.importorskip("ipykernel", reason="of the extra 'test'")
+    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(one) for one in CELLS])
+    resources = {"metadata": {"path": str(tmp_path)}}
+    client = nbclient.NotebookClient(book, timeout=120, kernel_name="python3", resources=resources)
+    environment = {**os.environ, "PYTHONPATH": str(Path(nd.__file__).parents[1])}
+    with ThreadPoolExecutor(1) as thread, contextlib.ExitStack() as kernel:
+        start = client.setup_kernel(env=environment)
+        thread.submit(kernel.enter_context, start).result()
+        try:
+            yield lambda number: thread.submit(client.execute_cell, book.cells[number], number)
+        finally:
+            thread.submit(kernel.close).result()
+
+
+def test_a_notebook(browser: Any, notebook: Callable[[int], Any]) -> None:
+    """Cells run in a kernel; the output of one is a frame, which starts the run of the next."""
+    notebook(0).result(60)
+    (shown,) = notebook(1).result(60).outputs
+    with served(shown["data"]["text/html"]) as address:
+        page, frame = framed(browser, address)
+        run = notebook(2)
+        frame.locator("button:has-text('Start')").click()
+        seen(frame, int(run.result(60).outputs[0]["text"]))
+        page.close()
+    notebook(3).result(60)

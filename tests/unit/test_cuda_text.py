@@ -5,8 +5,11 @@ from __future__ import annotations
 import inspect
 import itertools
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,6 +17,7 @@ import layered
 import numpy as np
 import pytest
 from device_code import check_no_spills, check_text, told_resources
+from launch import environment
 from support import AMPA, HH2, IAF, all_to_all, converging, model, spiking_network
 
 from neurodriver import Circuit, Connections, NDComponent
@@ -349,3 +353,14 @@ def test_copies_of_a_batch_have_tables_in_shared_memory(blocks: int) -> None:
 def test_texts_over_synapses(dtype: str) -> None:
     """Those of error-driven learning, which are all that a GPU runs between two trials."""
     check_text(synapse_texts.device_text(TEXTS, dtype), "sm_90")
+
+
+def test_without_a_toolkit() -> None:
+    """Texts compile where no nvcc is on the path, no variable names one, and PyCUDA is refused."""
+    program = Path(__file__).parents[1] / "cuda" / "without_toolkit.py"
+    done = subprocess.run(
+        [sys.executable, str(program), "compile"],
+        capture_output=True, text=True, timeout=300, env=environment(),
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("spiking\ndrawn\nlearning\nNVRTC ")
