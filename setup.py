@@ -21,6 +21,7 @@ EXTRAS = {
     "tables": ["pyarrow>=16"],
     "results": ["pandas>=2.2", "xarray>=2024.6", "neo>=0.14"],
     "nwb": ["pynwb>=3"],
+    "statistics": ["elephant>=1.1"],
     "pynn": ["pynn>=0.13"],
     "nir": ["nir>=1"],
     "units": ["pint>=0.24"],

@@ -47,7 +47,9 @@ LATER = {
     "example": "circuits.example",
     "load_experiment": "experiment",
     "open_sweep": "sweeps",
+    "read_nestml": "io.nestml",
     "read_neuroml": "io.neuroml",
+    "read_sonata_simulation": "inputs.sonata_simulation",
     "sweep": "sweeps",
     **dict.fromkeys(RULES, "components.plasticity"),
     **adapters.NAMES,
@@ -61,6 +63,8 @@ if TYPE_CHECKING:
     from .components.plasticity import *  # noqa: F403
     from .experiment import load_experiment
     from .inputs.sonata import SonataInput
+    from .inputs.sonata_simulation import read_sonata_simulation
+    from .io.nestml import read_nestml
     from .io.neuroml import read_neuroml
     from .model.page import describe
     from .model.plasticity import Plasticity
@@ -76,6 +80,7 @@ if TYPE_CHECKING:
 
     __all__ = ["Axis", "BatchRecording", "Doses", "Formula", "Manager", "Movie", "Near", "Offsets"]
     __all__ += ["Level", "Pattern", "Plasticity", "SonataInput", "Within", "read_neuroml"]
+    __all__ += ["read_nestml", "read_sonata_simulation"]
     __all__ += [
         "PopulationView",
         "Profile",

@@ -14,6 +14,7 @@ import click
 from ..backends.choice import EXECUTORS
 from ..circuit import Circuit
 from ..errors import InputError, NeurodriverError, RunInterrupted, quoted
+from ..io.sonata_config import is_simulation
 from ..model.loading import load_classes
 from ..plan.target import TARGETS
 from ..run.nonfinite import POLICIES
@@ -23,6 +24,7 @@ from .reports import Pace, check_trace, profiled, tell
 from .view import ViewedRun, port_option
 
 if TYPE_CHECKING:
+    from ..inputs.sonata_simulation import SonataSimulation
     from ..run.lpu import LPU
 
 LONGEST_RUN = 2**53
@@ -79,7 +81,8 @@ LONGEST_RUN = 2**53
 def command(**given: Any) -> int:
     """Simulate the circuit or the experiment (.toml, .yaml) in FILE and record it to HDF5.
 
-    A circuit needs --dt, --duration and -o. An experiment tells all of that itself; -o replaces
+    A circuit needs --dt, --duration and -o. A simulation_config.json of SONATA tells the first two,
+    and its inputs. An experiment tells all of that itself; -o replaces
     its output, --backend, --device and --executor what it says of these; -f its 'overwrite'.
     --checkpoint and --resume are for both, also under mpiexec.
     """
@@ -93,17 +96,32 @@ def command(**given: Any) -> int:
         show, trace, every, resume = (given[n] for n in ("profile", "trace", "every", "resume"))
         view = (given["paused"], given["port"]) if given["view"] else None
         return experiments.run(given["file"], keys, show, trace, every, resume, view)
+    given["models"] = load_classes(given["model_files"])
+    described = _simulation(given)
     options.need_options(given, ["dt", "duration", "output"])
     sources = [given["file"], *given["inputs"], *given["model_files"]]
     check_trace(given["trace"], [given["output"], *sources])
     with profiled(given["profile"], given["trace"]) as profile, options.strictly(given["strict"]):
-        _run_circuit(given)
+        _run_circuit(given, described)
     tell(profile, given["profile"], given["trace"])
     return 0
 
 
-def _run_circuit(given: dict[str, Any]) -> None:
-    """Simulate one circuit."""
+def _simulation(given: dict[str, Any]) -> SonataSimulation | None:
+    """Return the simulation that a file describes, and take step and duration from it."""
+    file: Path = given["file"]
+    if not is_simulation(file):
+        return None
+    from ..inputs.sonata_simulation import read_sonata_simulation
+
+    found = read_sonata_simulation(file, own=given["models"], strict=given["strict"])
+    for name in ("dt", "duration"):
+        given[name] = getattr(found, name) if given[name] is None else given[name]
+    return found
+
+
+def _run_circuit(given: dict[str, Any], described: SonataSimulation | None) -> None:
+    """Simulate one circuit, with the inputs that a simulation describes."""
     from ..inputs.file import file_input
     from ..plan.injection import make_slots
     from ..recorders.hdf5 import HDF5Recorder, refuse_existing
@@ -111,7 +129,6 @@ def _run_circuit(given: dict[str, Any]) -> None:
     from ..run.lpu import LPU
 
     begin = time.perf_counter()
-    models = load_classes(given["model_files"])
     output: Path = given["output"]
     sources = [given["file"], *given["inputs"], *given["model_files"]]
     if any(output.exists() and source.exists() and output.samefile(source) for source in sources):
@@ -119,7 +136,10 @@ def _run_circuit(given: dict[str, Any]) -> None:
     if not given["force"] and not given["resume"]:
         refuse_existing(output)
     steps = _steps(given["duration"], given["dt"], given["sample_interval"])
-    circuit = Circuit.from_file(given["file"], models, given["strict"])
+    if described is None:
+        circuit, own = Circuit.from_file(given["file"], given["models"], given["strict"]), []
+    else:
+        circuit, own = described.circuit, described.inputs
     mode = 1 if given["input_mode"] == "repeat" else 0
     inputs = [file_input(path, circuit, mode) for path in given["inputs"]]
     requests = _requests(circuit, given["record"])
@@ -130,7 +150,7 @@ def _run_circuit(given: dict[str, Any]) -> None:
         lpu = LPU(
             circuit,
             given["dt"],
-            inputs,
+            [*own, *inputs],
             [recorder],
             dtype=given["dtype"],
             threads=given["threads"],

@@ -28,6 +28,7 @@ from ..model.component import NDComponent
 from ..model.kinds import SPIKES
 from ..model.library import models as known_models
 from .hdf5_files import BROKEN
+from .sonata_config import SonataNetwork, read_config
 from .sonata_edges import (
     MOST_RECEPTORS,
     edge_numbers,
@@ -38,7 +39,7 @@ from .sonata_edges import (
     receptors_and_signs,
     shared,
 )
-from .sonata_files import SonataNetwork, SonataPopulation, places, populations, present, read_config
+from .sonata_files import SonataPopulation, places, populations, present
 from .sonata_models import KNOWN, Template, TemplateChoice, as_template
 from .sonata_parameters import translated
 from .sonata_places import NUMBER, OWN, UID

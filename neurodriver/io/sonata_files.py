@@ -1,13 +1,11 @@
-"""The files of a SONATA circuit: configuration, tables of types, columns of a population."""
+"""The files of a SONATA circuit: tables of types, columns of a population."""
 
 from __future__ import annotations
 
 import csv
-import json
 import re
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,91 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..circuit.node_columns import fit_for_column
-from ..errors import CircuitError, Faults, near, quoted
+from ..errors import CircuitError, Faults, quoted
 from .columns import Column
 from .hdf5_files import open_hdf5
+from .sonata_config import read_json
 
 Rows = NDArray[np.int64]
 
 MEANT = frozenset({"node_type_id", "population", "model_type", "model_template", "dynamics_params"})
 """Attributes of nodes that `io.sonata` looks at."""
-
-_VARIABLE = re.compile(r"\$\{(\w+)\}|\$(\w+)")
-
-
-@dataclass
-class SonataNetwork:
-    """What a configuration names: HDF5 files with tables of types, folders of parameter files."""
-
-    nodes: list[tuple[Path, Path | None]] = field(default_factory=list)
-    edges: list[tuple[Path, Path | None]] = field(default_factory=list)
-    components: dict[str, Path] = field(default_factory=dict)
-
-
-def read_config(path: Path) -> SonataNetwork:
-    """Read circuit_config.json, or the one that a simulation_config.json names.
-
-    Paths are relative to the folder of the file. All its faults are raised as CircuitError.
-    """
-    said = read_json(path)
-    faults = Faults(str(path))
-    here = path.absolute().parent
-    variables = said.get("manifest", {})
-    if not isinstance(variables, dict):
-        raise CircuitError(f"{path}: 'manifest' must be an object of variables")
-    values = {str(k).strip("${}"): str(v) for k, v in variables.items()}
-
-    def place(text: Any, where: str, depth: int = 0) -> Path:
-        if not isinstance(text, str):
-            faults.add(f"{where}: must be a path (got {text!r:.60})")
-            return path
-        folder = {"configdir": str(here), **values}
-
-        def value(match: re.Match[str]) -> str:
-            name = match[1] or match[2]
-            if name not in folder or depth > len(values):
-                say = "leads back to itself" if name in folder else "is not in 'manifest'"
-                faults.add(f"{where}: the variable {quoted(match[0])} {say}{near(name, values)}")
-                return name
-            inner = folder[name]
-            return inner if name == "configdir" else str(place(inner, where, depth + 1))
-
-        return here / _VARIABLE.sub(value, text)
-
-    if "networks" not in said and isinstance(said.get("network"), str):
-        inner = place(said["network"], "'network'")
-        faults.finish()
-        return read_config(inner)
-    out = SonataNetwork()
-    networks = said.get("networks")
-    if not isinstance(networks, dict):
-        raise CircuitError(f"{path}: not a SONATA circuit: it has no object 'networks'")
-    for kind, files in (("nodes", out.nodes), ("edges", out.edges)):
-        for number, entry in enumerate(networks.get(kind) or []):
-            where = f"networks.{kind}[{number}]"
-            if not isinstance(entry, dict) or f"{kind}_file" not in entry:
-                faults.add(f"{where}: '{kind}_file' is missing")
-                continue
-            types = entry.get(f"{kind[:-1]}_types_file")
-            table = None if types in (None, "", "NULL") else place(types, where)
-            files.append((place(entry[f"{kind}_file"], where), table))
-    for name, folder in (said.get("components") or {}).items():
-        out.components[name] = place(folder, f"components.{name}")
-    faults.finish()
-    return out
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    """Return the object in a JSON file; raise CircuitError when there is none."""
-    try:
-        said = json.loads(path.read_text(encoding="utf-8-sig"))
-    except OSError as error:
-        raise CircuitError(f"{path}: cannot be read ({error.strerror or error})") from None
-    except (ValueError, RecursionError) as error:
-        raise CircuitError(f"{path}: not well-formed JSON ({str(error)[:200]})") from None
-    if not isinstance(said, dict):
-        raise CircuitError(f"{path}: an object is expected, got {type(said).__name__}")
-    return said
 
 
 def read_types(path: Path | None, kind: str, faults: Faults) -> list[dict[str, str]]:

@@ -8,4 +8,5 @@ from .firing import described as described
 from .joint import JointRecording as JointRecording
 from .joint import open_recording as open_recording
 from .recording import Recording as Recording
+from .trains import train_measures as train_measures
 from .variable import Variable as Variable

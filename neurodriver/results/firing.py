@@ -77,21 +77,10 @@ def activity(
     >>> activity([0.1, 0.2, 0.3], [0, 0, 0], {"all": range(2)}, stop=1.0)[0].rate
     1.5
     """
-    when, who = np.asarray(time, np.float64), np.asarray(index, np.int64)
-    if when.shape != who.shape or when.ndim != 1:
-        raise NeurodriverError(
-            f"spikes need one time and one neuron each, got {when.shape} times and "
-            f"{who.shape} neurons"
-        )
-    if not start < stop < math.inf:
-        raise NeurodriverError(f"a time window from {start:g} to {stop:g} s is empty or endless")
-    inside = (when >= start) & (when < stop)
-    when, who = when[inside], who[inside]
-    order = np.lexsort((when, who))
-    when, who = when[order], who[order]
+    when, who = spikes_in(time, index, start, stop)
     out = []
     for name, members in populations.items():
-        neurons = _neurons(name, members)
+        neurons = members_of(name, members)
         mine = np.isin(who, neurons, kind="table" if who.size else None)
         train = when[mine]
         out.append(
@@ -106,7 +95,29 @@ def activity(
     return out
 
 
-def _neurons(name: str, members: ArrayLike) -> NDArray[np.int64]:
+def spikes_in(
+    time: ArrayLike, index: ArrayLike, start: float, stop: float
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return times and neurons of the spikes in a window, sorted by neuron, then by time."""
+    try:
+        when, who = np.asarray(time, np.float64), np.asarray(index, np.int64)
+    except (TypeError, ValueError, OverflowError):
+        got = f"{time!r:.40} and {index!r:.40}"
+        raise NeurodriverError(f"time and index of spikes must be numbers, got {got}") from None
+    if when.shape != who.shape or when.ndim != 1:
+        raise NeurodriverError(
+            f"spikes need one time and one neuron each, got {when.shape} times and "
+            f"{who.shape} neurons"
+        )
+    if not start < stop < math.inf:
+        raise NeurodriverError(f"a time window from {start:g} to {stop:g} s is empty or endless")
+    inside = (when >= start) & (when < stop)
+    when, who = when[inside], who[inside]
+    order = np.lexsort((when, who))
+    return when[order], who[order]
+
+
+def members_of(name: str, members: ArrayLike) -> NDArray[np.int64]:
     """Return the neurons of a population, ascending."""
     neurons = np.asarray(members)
     if neurons.ndim != 1 or not neurons.size or neurons.dtype.kind not in "iu":
@@ -124,13 +135,21 @@ def interval_cv(time: NDArray[np.float64], index: NDArray[np.int64]) -> float:
 
     Both arrays are sorted by neuron, then by time. NaN where no neuron has two intervals.
     """
+    _, cv = interval_cvs(time, index)
+    return float(cv.mean()) if cv.size else math.nan
+
+
+def interval_cvs(
+    time: NDArray[np.float64], index: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the neurons with two intervals or more, and the CV of the intervals of each."""
     same = index[1:] == index[:-1]
-    _, neuron, number = np.unique(index[1:][same], return_inverse=True, return_counts=True)
+    neurons, neuron, number = np.unique(index[1:][same], return_inverse=True, return_counts=True)
     interval = np.diff(time)[same]
     mean = np.bincount(neuron, interval) / number
     variance = np.bincount(neuron, (interval - mean[neuron]) ** 2) / number
     enough = number >= 2
-    return float((np.sqrt(variance[enough]) / mean[enough]).mean()) if enough.any() else math.nan
+    return neurons[enough], np.sqrt(variance[enough]) / mean[enough]
 
 
 def count_dispersion(

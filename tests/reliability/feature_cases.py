@@ -15,6 +15,7 @@ from isolated import CLEAR, LEGAL, WARNED, Case
 
 import neurodriver as nd
 from neurodriver import error_driven
+from neurodriver.results import train_measures
 
 Run = Callable[[Path, dict[str, Any]], object]
 """Does something with arguments, in an empty folder."""
@@ -370,6 +371,12 @@ FEATURES: dict[str, tuple[Run, dict[str, Any]]] = {
                        "path_con": "no.parquet", "params": {}, "neu_slnc": [], "n_proc": 1,
                        "force_overwrite": False}),
     "read_neuroml": (_read(nd.read_neuroml), {"path": "no.nml", "ignore": ()}),
+    "read_nestml": (_read(nd.read_nestml), {"path": "no.nestml", "ignore": ()}),
+    "read_sonata_simulation": (_read(nd.read_sonata_simulation), {
+        "config": "no.json", "models": None, "ignore": (), "strict": False}),
+    "train_measures": (_read(train_measures), {
+        "time": [0.1, 0.2], "index": [0, 0], "populations": {"a": [0]}, "stop": 1.0, "start": 0.0,
+        "measures": "rate"}),
     "from_nir": (_read(nd.Circuit.from_nir), {"source": "no.nir", "strict": False}),
     "from_sonata": (_read(nd.Circuit.from_sonata), {"config": "no.json", "models": None}),
     "Network": (_networks("Network"), {"minus": 20, "plus": 10, "seed": 1}),
@@ -384,18 +391,22 @@ FEATURES: dict[str, tuple[Run, dict[str, Any]]] = {
 }  # fmt: skip
 """Feature -> how it is tried, and good values of its arguments."""
 
-ABSENT = ("read_neuroml", "from_nir", "from_sonata", "run_exp", "to_sonata")
+ABSENT = (
+    "read_neuroml", "read_nestml", "read_sonata_simulation", "from_nir", "from_sonata", "run_exp",
+    "to_sonata",
+)  # fmt: skip
 """Features whose file is not there."""
 
 MAY_BE = {
     "None|2**70": "Axis.at.period Axis.regular.period",
-    "list": "Axis.at.positions",
+    "list": "Axis.at.positions train_measures.index train_measures.time",
     "1.5|-1": "Axis.regular.start LogNormal.mu Normal.low Normal.mean copy.weight_scale",
     "set": "layer.shape",
     "1.5|2**70": """
+        train_measures.stop
         Within.r Axis.regular.step Axis.span.high Exponential.mean RampInput.duration Uniform.high
     """,
-    "-1": "Axis.span.low Uniform.low",
+    "-1": "Axis.span.low Uniform.low train_measures.start",
     "1.5|None|2**70": """
         Axis.span.period NoiseInput.tau open.dt plot_recording.stop stimulate.delay
     """,

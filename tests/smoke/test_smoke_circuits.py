@@ -87,6 +87,22 @@ def test_sonata(tmp_path: Path) -> None:
     assert simulate(circuit, steps=40, inputs=spike)["V"].max() == pytest.approx(-66.0, abs=0.2)
 
 
+def test_sonata_simulation(tmp_path: Path) -> None:
+    """A configuration names a circuit, a current, the step and the duration."""
+    params = {"resting_potential": -70.0, "reset_potential": -60.0, "threshold": -55.0}
+    params |= {"time_constant": 10.0, "capacitance": 250.0}
+    cells = nd.Population("LeakyIAFDelta", 2, name="p", **params)
+    nd.Circuit([cells]).save(tmp_path / "circuit_config.json")
+    clamp = {"input_type": "current_clamp", "module": "IClamp", "amp": 250.0}
+    clamp |= {"delay": 1.0, "duration": 1.0}
+    said = {"network": "circuit_config.json", "run": {"tstop": 2.0, "dt": 0.1}}
+    path = tmp_path / "simulation_config.json"
+    path.write_text(json.dumps({**said, "inputs": {"step": clamp}}))
+    it = nd.read_sonata_simulation(path)
+    V = simulate(it.circuit, dt=it.dt, steps=20, inputs=it.inputs)["V"]
+    assert (V[8] == -70.0).all() and (V[-1] > -69.5).all()
+
+
 def test_neuroml(tmp_path: Path) -> None:
     """A cell of a file is a model: at rest it fires at its own rate."""
     cell = 'leakReversal="-40mV" thresh="-50mV" reset="-70mV" tau="10ms"'
@@ -96,6 +112,18 @@ def test_neuroml(tmp_path: Path) -> None:
     circuit = nd.Circuit([nd.Population(cells["fires"], 2, name="p")])
     found = simulate(circuit, steps=200, record=[("spike_state", None)])  # every 11 ms, from 0 on
     assert found["spike_state"].sum(axis=0).tolist() == [2, 2]
+
+
+def test_nestml(tmp_path: Path) -> None:
+    """A neuron of a file is a model: it leaves rest with the time constant of the file."""
+    path = tmp_path / "neurons.nestml"
+    path.write_text(
+        "model cell:\n  state:\n    V_m mV = 0 mV\n  equations:\n    V_m' = (goal - V_m) / tau\n"
+        "  parameters:\n    goal mV = 1 mV\n    tau ms = 10 ms\n  update:\n    integrate_odes()\n"
+    )
+    circuit = nd.Circuit([nd.Population(nd.read_nestml(path)["cell"], 2, name="p")])
+    V = simulate(circuit, steps=100, dt=1e-4)["V"]
+    assert V[-1] == pytest.approx(1 - np.exp(-0.99), abs=1e-6)
 
 
 def test_connectome() -> None:

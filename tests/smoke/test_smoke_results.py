@@ -10,7 +10,7 @@ import pytest
 from support import DT, chain
 
 import neurodriver as nd
-from neurodriver.results import activity, described
+from neurodriver.results import activity, described, train_measures
 
 STEPS = 200
 
@@ -65,6 +65,8 @@ def test_figures(recording: nd.Recording, tmp_path: Path) -> None:
     events = recording["spike_state"]
     spikes = {"time": events.time, "index": events.index}
     found = activity(**spikes, populations={"both": range(2)}, stop=STEPS * DT)
+    each = train_measures(**spikes, populations={"both": range(2)}, stop=STEPS * DT)["both"]
+    assert each["rate"].mean() == pytest.approx(found[0].rate)
     assert isinstance(found[0], nd.Activity) and found[0].rate > 100
     assert "both" in described(found)
     populations = nd.plot_populations(spikes, found, {"both": range(2)}, tmp_path / "both.png")

@@ -20,7 +20,7 @@ def test_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("nir")
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S)
-    assert len(blocks) == 9 and sum(block.count("assert") for block in blocks) == 8
+    assert len(blocks) == 10 and sum(block.count("assert") for block in blocks) == 8
     scope: dict[str, object] = {}
     for block in blocks:
         exec(compile(block, str(PAGE), "exec"), scope)
