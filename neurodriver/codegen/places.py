@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..model.language import assigned, tree
+from ..model.prints import NEAR, WITHIN
 from ..model.text import block
 from ..plan.arrays import Kind
 from ..plan.places import HERE, Reached, look_up_name
@@ -238,7 +239,8 @@ class PlaceText(PlaceHead):
         assert isinstance(node.over, tree.Call)
         label, name = f"{loop.reached.label}_{loop.axis}", node.name
         first, last = self.run(node.over)
-        lines = [f"const int nd_b_{name} = {first}, nd_e_{name} = {last};"]
+        lines = self._checked(node.over, loop)
+        lines.append(f"const int nd_b_{name} = {first}, nd_e_{name} = {last};")
         low, high = f"nd_b_{name}", f"nd_e_{name}"
         closed = loop.reached.axis(loop.axis).period is not None
         if not closed and not loop.inside:
@@ -252,6 +254,20 @@ class PlaceText(PlaceHead):
         own = [f"const int {name} = {index}; (void){name};"]
         head = f"for (int nd_r_{name} = {low}; nd_r_{name} <= {high}; ++nd_r_{name})"
         return block("", [*lines, *block(head, [*own, *body()])])
+
+    def _checked(self, over: tree.Call, loop: Loop) -> list[str]:
+        """Return a test of the size of a look-up that a text computes, under ``debug``."""
+        say, asked = self.translator.printing, over.arguments[-1]
+        if say is None or isinstance(asked, tree.Number) or loop.most is not None:
+            return []
+        amount = f"({self._whole(asked)})"
+        if over.name == "within":
+            return [f"if (!({amount} >= 0)) {say(WITHIN, [f'(double){amount}'])};"]
+        count = f"nd_n_{loop.reached.label}_{loop.axis}"
+        if loop.reached.axis(loop.axis).period is None:
+            return []
+        given = [f"(double){amount}", f"(double){count}"]
+        return [f"if ({amount} < 1 || {amount} > {count}) {say(NEAR, given)};"]
 
     def loop(self, node: tree.Each) -> Loop:
         """Return what is known of a loop over a look-up."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from ..model.prints import statement
 from ..plan.arrays import Kind
 from ..plan.diagnostics import PRINTED
 from ..plan.unit import KernelSpec
@@ -42,7 +43,7 @@ def printing(component: ComponentText) -> Callable[[int, list[str]], str]:
         which = number_of(spec, arguments, component.place)
         if component.live:
             which = f"{component.live} ? {which} : -1"
-        name = "nd_error" if statements[number].error else "nd_print"
+        name = "nd_error" if statement(statements, number).error else "nd_print"
         given = [to, room, "nd_k", which, "(int)substep", str(number), *values]
         return f"{name}({', '.join(given)})"
 

@@ -2,6 +2,7 @@
 
     PRINT("V %f, left %d", V, left);
     if (V > 100) ERROR("V is %g", V);
+    ENSURE(V <= 100, "V is %g", V);  // the same
 
 Without ``debug`` these statements are left out, so a kernel is the same as without them.
 """
@@ -52,6 +53,21 @@ class Print:
             return conversion % (int(value) if conversion[-1] in "di" else value)
 
         return _CONVERSION.sub(one, self.format)
+
+
+NEAR, WITHIN = -1, -2
+"""Numbers of statements that kernels have beside those of texts."""
+
+LOOK_UPS = {
+    NEAR: Print(True, "near(%d) on a closed axis of %d cells; take 1 to as many"),
+    WITHIN: Print(True, "within has the radius %g; take one of at least 0"),
+}
+"""What is said of look-ups whose size a text computes, under ``debug``."""
+
+
+def statement(printing: Sequence[Print], number: int) -> Print:
+    """Return a statement of a model's texts, or of what is said of look-ups, by its number."""
+    return printing[number] if number >= 0 else LOOK_UPS[number]
 
 
 def printing(body: tree.Body, source: str, where: str) -> tuple[Print, ...]:

@@ -213,9 +213,14 @@ class ModelTexts:
 def _defined(model: type[NDComponent]) -> dict[str, tuple[tree.Function, str, str]]:
     """Return function, text and place of each; one of a subclass replaces its namesake."""
     found = {}
+    tables = model.params, model.states, model.updates, model.every_field(), model.sources
+    hidden = {name for table in (*tables, model.pools) for name in table}
     for base in reversed(model.__mro__):
         for text, where in _function_texts(base, model):
             for one in parse_functions(text, where):
+                if one.name in hidden:
+                    say = f"the function '{one.name}' would hide what the model declares so"
+                    raise ModelError(message(text, where, one.at, f"{say}; choose another name"))
                 found[one.name] = numbered(one, model, text, where), text, where
     return found
 

@@ -42,6 +42,25 @@ def test_torch_shares_the_memory(name: str) -> None:
             assert set(lpu.get(name)) == {9.5}
 
 
+def test_tensors_are_set() -> None:
+    """A tensor on the GPU of the LPU is taken, one with gaps is refused."""
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    if not torch.cuda.is_available():
+        pytest.skip("PyTorch has no GPU")
+    with simulated() as lpu:
+        lpu.run(5)
+        given = torch.linspace(-65.0, -60.0, COUNT, dtype=torch.float64, device="cuda")
+        lpu["cells"].set("V", given)
+        assert np.array_equal(lpu.get("V"), given.cpu().numpy())
+        wide = torch.zeros((COUNT, 2), dtype=torch.float64, device="cuda")
+        with pytest.raises(nd.NeurodriverError, match="lie one after the other"):
+            lpu["cells"].set("V", wide[:, 0])
+        assert np.array_equal(lpu.get("V"), given.cpu().numpy())
+    with nd.LPU(lpu.circuit, DT) as one:
+        with pytest.raises(nd.NeurodriverError, match="on GPU 0, and the LPU on the CPU"):
+            one["cells"].set("V", given)
+
+
 def test_the_bits_are_those_of_the_cpu() -> None:
     """The same changes between runs, on both backends."""
     found = []

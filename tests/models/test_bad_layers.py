@@ -85,6 +85,26 @@ def reading(text: str, *reads: str, source: nd.Population) -> nd.Circuit:
     return nd.Circuit([source, made])
 
 
+def around(text: str) -> nd.Population:
+    """Return cells on a closed axis; ``many`` is a number that is not known before the run."""
+    fields = {"many": nd.Field(whole=True, default=9)}
+    body = {"axes": ("y",), "updates": {"val": "1"}, "fields": fields, "update": text}
+    model = type("Around", (nd.NDComponent,), body)
+    return nd.Population(model, name="c", axes={"y": nd.Axis.span(4, 0, 4, period=4)})
+
+
+def debugged(population: nd.Population) -> None:
+    with nd.LPU(nd.Circuit([population]), 1e-3, debug=True) as lpu:
+        lpu.advance(1)
+
+
+def reading_of(model: Any, source: nd.Population) -> nd.Population:
+    """Return cells whose source has to be of a model."""
+    body = {"axes": ("y", "x"), "updates": {"val": "1"}, "update": "val = src.val[here.y, here.x];"}
+    own = type("Own", (nd.NDComponent,), body | {"sources": {"src": nd.Source("val", model=model)}})
+    return nd.Population(own, name="m", axes=AXES, src=source)
+
+
 def on_axis(**more: Any) -> nd.Axis:
     return nd.Axis.span(5, 0, 1, **more)
 
@@ -107,6 +127,9 @@ ROWS: dict[str, Row] = {
     "5 positions that fall": (
         lambda: nd.Axis.at([0, 2, 1]), nd.CircuitError, ("position 1 is 2.0, position 2 is 1.0",),
     ),
+    "5 positions that repeat": (
+        lambda: nd.Axis.at([0, 1, 1]), nd.CircuitError, ("position 1 is 1.0, position 2 is 1.0",),
+    ),
     "5 positions that are NaN": (
         lambda: nd.Axis.at([0, np.nan]), nd.CircuitError, ("position 1 is nan",),
     ),
@@ -116,6 +139,7 @@ ROWS: dict[str, Row] = {
     "6 a window that is too large": (
         lambda: on_axis().windows(6), nd.CircuitError, ("the largest window has 5",),
     ),
+    "6 a size of 0": (lambda: on_axis().windows(0), nd.CircuitError, ("at least 1 (got 0)",)),
     "6 a step of 0": (lambda: on_axis().windows(2, step=0), nd.CircuitError, ("at least 1",)),
     "6 a size that is not whole": (lambda: on_axis().windows(2.5), nd.CircuitError, ("2.5",)),  # type: ignore[arg-type]
     "7 a look-up without positions": (
@@ -126,6 +150,26 @@ ROWS: dict[str, Row] = {
         lambda: on_axis(period=1).near(0.1, 6), nd.CircuitError, ("take at most 5",),
     ),
     "8 a negative radius": (lambda: on_axis().within(0.1, -1), nd.CircuitError, ("got -1",)),
+    "8 near beyond a closed axis, in a text": (
+        lambda: compiled(around("for (i : near(here.y, 9)) val += 1;")), ModelError,
+        ("column 10", "more than the 4 cells of a closed axis; take at most 4"),
+    ),
+    "8 near beyond a closed axis, computed": (
+        lambda: debugged(around("for (i : near(here.y, many)) val += 1;")), NeurodriverError,
+        ("c/0, step 1: near(9) on a closed axis of 4 cells",),
+    ),
+    "8 a negative radius, computed": (
+        lambda: debugged(around("for (i : within(here.y, 2 - many)) val += 1;")), NeurodriverError,
+        ("c/0, step 1: within has the radius -7; take one of at least 0",),
+    ),
+    "9 a field with too many axes": (
+        lambda: reader(src=image(), w=np.zeros((2, 2))), nd.CircuitError,
+        ("Neighbours.w: expected an array (k), got shape (2, 2)",),
+    ),
+    "9 a field of the wrong length": (
+        lambda: reader(src=image(), w=[1, 2], v=[1, 2, 3]), nd.CircuitError,
+        ("expected an array (i = 2), got shape (3,)",),
+    ),
     "9 a field that is missing": (
         lambda: reader(src=image()), nd.CircuitError, ("field 'w' is missing, an array (k)",),
     ),
@@ -135,6 +179,18 @@ ROWS: dict[str, Row] = {
     "10 a field that the model does not have": (
         lambda: reader(src=image(), w=[1, 2], bais=3), nd.CircuitError, ("did you mean 'bias'?",),
     ),
+    "10 a source that the model does not have": (
+        lambda: reader(src=image(), sources=image("z"), w=[1, 2]), nd.CircuitError,
+        ("no parameter 'sources'", "src, more"),
+    ),
+    "10 a part that the text does not have": (
+        lambda: type("Broken", (Open,), {"parts": {"eech": "val = 1;"}}), ModelError,
+        ("nobody fills in '$each' (did you mean 'eech'?)",),
+    ),
+    "11 a source of another model": (
+        lambda: nd.Circuit([a := image(), reading_of(Hidden, a)]), nd.CircuitError,
+        ("source 'src': 'a' is of Pixel, and has to be of Hidden",),
+    ),
     "11 a source that does not update what is read": (
         lambda: nd.Circuit([a := sheet(), reader(src=a, w=[1, 2])]), nd.CircuitError,
         ("does not update 'val'", "it updates spike_state, V"),
@@ -142,6 +198,18 @@ ROWS: dict[str, Row] = {
     "12 a hidden state of another population": (
         lambda: reading("val = count(src);", "secret", source=image(model=Hidden)),
         nd.CircuitError, ("'secret': a state of its own", "in its 'updates'"),
+    ),
+    "13 a write to a parameter": (
+        lambda: compiled(cell("p = 1;", params={"p": nd.Parameter("1", default=0.0)})), ModelError,
+        ("column 1", "'p' is a parameter", "declare a state"),
+    ),
+    "13 a write to a field": (
+        lambda: compiled(cell("w = 1;", fields={"w": nd.Field(default=0.0)})), ModelError,
+        ("column 1", "'w' is a field", "set it from outside"),
+    ),
+    "13 a write to a source": (
+        lambda: nd.LPU(reading("for (s : src) { s.val[0, 0] = 1; }", "val", source=image()), 1e-3),
+        ModelError, ("column 17", "writes the states and updated variables of its own cell"),
     ),
     "13 a write to another cell": (
         lambda: compiled(cell("here.val[0, 0] = 1;")), ModelError,
@@ -167,6 +235,11 @@ ROWS: dict[str, Row] = {
     "16 a function that hides a name": (
         lambda: compiled(cell("val = exp(1);", functions={"exp(x)": "x"})), ModelError,
         ("the name 'exp' is taken",),
+    ),
+    "16 a function that hides a state": (
+        lambda: compiled(cell("val = V(1);", states={"V": nd.State("1", 0.0)},
+                              functions={"V(x)": "x"})), ModelError,
+        ("the function 'V' would hide what the model declares so",),
     ),
     "16 a wrong number of arguments": (
         lambda: compiled(cell("val = f(1, 2);", functions={"f(x)": "x"})), ModelError,

@@ -113,6 +113,24 @@ def test_error_ends_the_run_at_its_first_component(capsys):
     assert capsys.readouterr().out.splitlines()[-1].startswith("Speaking/4, step 2: ")
 
 
+def test_ensure_is_an_error_where_it_does_not_hold(capsys):
+    class Sure(Speaking):
+        update = PLAIN + 'ENSURE(V < limit, "V is %g, sub-step %d", V, substep);'
+
+    texts = []
+    for model, debug in ((Sure, True), (Sure, False)):
+        with LPU(circuit(model, limit=-50.0), DT, debug=debug, threads=2) as lpu:
+            if debug:
+                with pytest.raises(LPUExecutionError) as caught:
+                    lpu.run(100)
+            else:
+                lpu.run(100)
+            texts.append(lpu.backend.generated.tasks[0].kernel.text)
+    assert str(caught.value) == "Sure/3, step 2: V is -49.25, sub-step 0"
+    assert "nd_error" in texts[0] and "nd_error" not in texts[1]
+    assert capsys.readouterr().out == ""
+
+
 def test_without_debug_the_kernel_is_that_of_a_text_without_them(capsys):
     texts = []
     for model in (Speaking, Silent):
@@ -178,6 +196,9 @@ def test_room_is_bounded(capsys, monkeypatch):
         ('PRINT("%f", normal());', "draws a random number"),
         ('PRINT("%f %f", V, );', "a value is missing"),
         ('PRINT("%f" V);', "a comma has to follow"),
+        ('ENSURE("%f", V);', "needs a condition"),
+        ("ENSURE(V < 1);", "ENSURE needs a condition, a comma and a text"),
+        ('ENSURE(V < 1, "V %f");', "1 values, 0 are given"),
     ],
 )
 def test_mistakes_are_told_with_class_and_place(text, said):

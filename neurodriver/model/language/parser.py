@@ -13,6 +13,7 @@ from typing import NoReturn
 from ...errors import near
 from . import tree
 from .expressions import ASSIGNMENTS, INSTEAD, OPENING, ExpressionParser
+from .tokens import Token
 from .words import TYPES
 
 
@@ -132,6 +133,8 @@ class _TextParser(ExpressionParser):
                 return [getattr(self, f"_{word}")(at)]
             if word in ("PRINT", "ERROR"):
                 return [self._print(at)]
+            if word == "ENSURE" and self.words[self.number + 1].text == "(":
+                return [self._ensure(at)]
             if word in ("break", "continue"):
                 self.number += 1
                 self.expect(";")
@@ -260,12 +263,26 @@ class _TextParser(ExpressionParser):
             return value
         self.fail("only a name, or an element of an array, can be assigned to", value.at)
 
+    def _ensure(self, at: int) -> tree.Statement:
+        """Return ``ENSURE(condition, "format", values);`` as an ERROR where it does not hold."""
+        word, say = self.next, "ENSURE needs a condition, a comma and a text in quotes"
+        self.number += 2
+        wanted = None if self.next.kind == "string" else self.expression()
+        if wanted is None or not self.take(",") or self.next.kind != "string":
+            self.fail(f'{say}: ENSURE(V < 1, "V %f", V);', word.at)
+        error = self._said(word, at)
+        return tree.If(tree.Unary("!", wanted, at=at), tree.Body((error,), at=at), at=at)
+
     def _print(self, at: int) -> tree.Statement:
         word = self.next
         self.number += 1
         opening = self.take("(")
         if opening is None or self.next.kind != "string":
             self.fail(f'{word.text} needs a text in quotes first: PRINT("V %f", V);', word.at)
+        return self._said(word, at)
+
+    def _said(self, word: Token, at: int) -> tree.Statement:
+        """Return the statement of a text in quotes and its values, up to the semicolon."""
         form = self.next.text[1:-1]
         self.number += 1
         values = []
@@ -279,4 +296,4 @@ class _TextParser(ExpressionParser):
             self.fail(f"{word.text}: a comma has to follow the text in quotes")
         if not self.take(")") or not self.take(";"):
             self.fail(f"{word.text} needs a closing bracket and a semicolon", word.at)
-        return tree.PrintCall(word.text == "ERROR", form, tuple(values), at=at)
+        return tree.PrintCall(word.text != "PRINT", form, tuple(values), at=at)
