@@ -132,6 +132,7 @@ def test_one_to_one_needs_equal_numbers() -> None:
         (math.nan, ["finite", "nan"]),
         (np.ones(3), ["a finite number or a distribution"]),
         (Normal(1.0, -1.0), ["'sd' must be finite and at least 0", "-1"]),
+        (Normal(1.0, 1.0, multiple_of=-2.0), ["'multiple_of' must be finite and at least 0", "-2"]),
         (Normal(math.inf, 1.0), ["'mean' must be finite"]),
         (Normal("x", 1.0), ["mean must be numbers"]),  # type: ignore[arg-type]
         (Normal(1.0, 0.1, 3.0, 2.0), ["'low' must not be above 'high'", "3 and 2"]),

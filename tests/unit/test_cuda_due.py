@@ -23,6 +23,7 @@ from neurodriver.plan.compile import compile_circuit
 from neurodriver.plan.program import Program
 from neurodriver.plan.spikes import due
 from neurodriver.plan.target import CPU, CUDA
+from neurodriver.state.when_due import brought, left_in_history
 
 LIF = {"resting_potential": -60.0, "threshold": -50.0, "reset_potential": -60.0,
        "time_constant": 20.0}  # fmt: skip
@@ -218,6 +219,9 @@ def test_weights_that_are_multiples(dtype: str) -> None:
         link((83, 133), (50, 83), FixedTotal(40), some[0]),  # few for each target
     ]
     given = circuit(*links, sizes=(83, 50))
+    large = Normal(-308 * grid, 31 * grid, high=0.0, multiple_of=grid)
+    alike = circuit(*(link(s, (0, 83), FixedTotal(1900), large) for s in ((0, 60), (60, 83))))
+    assert check(alike, dtype) == 2
     _, got, place = both(given, dtype)
     assert "nd_survey_units" not in place.started and got.gathers[0, SPIKE].limits["shift"] == 7
     assert check(given, dtype) == 2
@@ -225,3 +229,37 @@ def test_weights_that_are_multiples(dtype: str) -> None:
     multiple = weight / grid
     assert np.abs(multiple - np.rint(multiple)).max() < 1e-9
     assert len(np.unique(np.rint(multiple))) > 10
+
+
+@pytest.mark.parametrize("weights", ["one", "by source", "multiples", "any"])
+def test_what_is_on_its_way(weights: str) -> None:
+    """What the history has left is what later steps deliver; a row that is relayed brings all."""
+    given = columns(weights, 15)
+    program = compiled(given, "float64")
+    device, rng = DeliveryOnCPU(program, 1), np.random.default_rng(8)
+    gather, spec = program.gathers[0, SPIKE], device.deliveries[0].spec
+    owner, backend = spec.connection(SPIKE, "heads").owner, Backend(device)
+    want: dict[int, Any] = {}
+    for row in range(1, 40):
+        counts = (rng.random(given.count) < 0.1) * rng.integers(1, 4, given.count)
+        for ahead, slots in sums(given, program, counts).items():
+            want[row + ahead] = want.get(row + ahead, 0) + slots
+        device.send(counts, row)[:] = 0
+        found = np.zeros((17, gather.limits["ahead"]), np.int64)
+        ahead, target, times = left_in_history(backend, owner, gather, row)  # type: ignore[arg-type]
+        np.add.at(found, (ahead, target), times)
+        for ahead, slots in enumerate(found):
+            expected = want.get(row + ahead, 0) if ahead else 0
+            assert np.array_equal(slots, np.zeros_like(slots) + expected), (row, ahead)
+    source = np.flatnonzero(counts)
+    back, target, times = brought(gather, source, counts[source])
+    found[:] = 0
+    np.add.at(found, (back, target), times)
+    assert all(np.array_equal(found[b], one) for b, one in sums(given, program, counts).items())
+
+
+class Backend:
+    """Stands for a backend: reads the memory of a device."""
+
+    def __init__(self, device: DeliveryOnCPU) -> None:
+        self.array = device.array

@@ -41,7 +41,11 @@ MOST_SPIKES = 1023
 ALIKE = 2.0**-46
 """A ratio of weights is an integer if its relative distance from one is at most this."""
 
-_ROUNDS = 12
+_ROUNDS = 16
+"""Each divides the number of units of the least weight by 2 at least."""
+
+FRACTION = 2.0**-36
+"""How far the remainder of a weight may be from the fraction that it is, in units."""
 
 APART = 2.0**-43
 """Two weights whose ratio is farther than this, relative to it, from all fractions of numbers up to
@@ -189,7 +193,8 @@ def units_of(
     """Return the unit of each target.
 
     A common measure is found as Euclid's algorithm does: as long as remainders are left, the
-    least of them is tried, made a whole fraction of the least weight again.
+    least of them is a fraction of the unit, and its denominator divides the unit. So all units that
+    are tried are whole fractions of the least weight, and multiples of the measure.
 
     Parameters
     ----------
@@ -202,6 +207,7 @@ def units_of(
     """
     least = np.where(np.isinf(bounds.least), 1.0, bounds.least)  # no weight but zero
     unit = np.where(_measurable(least, bounds.greatest), least, np.nan)
+    parts = np.ones(len(unit))  # units of the least weight
     asked = (bounds.degree > 0) & ~np.isnan(unit)
     for _ in range(_ROUNDS):
         if not asked.any():
@@ -209,7 +215,9 @@ def units_of(
         rest, most = remainders(np.where(asked, unit, np.nan))
         unit[asked & (most > MOST_MULTIPLE)] = np.nan
         asked &= np.isfinite(rest) & ~np.isnan(unit)
-        unit[asked] = least[asked] / np.rint(least[asked] / (unit[asked] * rest[asked]))
+        parts[asked] *= _denominators(rest[asked])
+        unit[asked] = least[asked] / parts[asked]
+        asked &= ~np.isnan(unit)
     unit[asked] = np.nan
     unit = np.where(np.isnan(unit), powers(bounds, BITS[dtype]), unit)
     has = np.flatnonzero(bounds.degree)
@@ -255,6 +263,27 @@ def _measurable(least: Reals, greatest: Reals) -> NDArray[np.bool_]:
             found |= left & (np.abs(ratio - p / q) <= APART * ratio)
             left &= ~found
             rest = 1.0 / (rest - whole)
+    return found
+
+
+def _denominators(x: Reals) -> Reals:
+    """Return the denominator of the simplest fraction near each number, (m,); NaN without one.
+
+    The numbers lie between 0 and 0.5. Denominators go up to ``MOST_MULTIPLE``.
+    """
+    rest, p, q = x.copy(), np.zeros_like(x), np.ones_like(x)
+    before, under, found = np.ones_like(x), np.zeros_like(x), np.full_like(x, np.nan)
+    left = np.ones(len(x), bool)
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        while left.any():
+            rest = 1.0 / rest
+            whole = np.floor(rest)
+            p, before = whole * p + before, p
+            q, under = whole * q + under, q
+            left &= q <= MOST_MULTIPLE
+            near = left & (np.abs(x - p / q) <= FRACTION)
+            found[near], left = q[near], left & ~near
+            rest = rest - whole
     return found
 
 
