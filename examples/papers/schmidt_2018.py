@@ -298,7 +298,7 @@ def network(anatomy: Anatomy | None = None, seed: int = 0, grid: int = 0, **scal
     anatomy = anatomy or synthetic()
     at = scaled(anatomy, seed=seed, **scale)
     names = anatomy.names[at.kept].tolist()
-    late, layer = anatomy.delays()[np.ix_(at.kept, at.kept)], anatomy.layer[at.kept]
+    late = anatomy.delays()[np.ix_(at.kept, at.kept)]
     populations = {
         name: nd.Population(
             "LeakyIAFExpCurrentDriven",
@@ -314,7 +314,7 @@ def network(anatomy: Anatomy | None = None, seed: int = 0, grid: int = 0, **scal
             names[source],
             names[target],
             nd.FixedTotal(int(at.synapses[target, source])),
-            receptor=("exc", "inh")[layer[source] % 2],
+            receptor="exc",  # currents of both signs have one time constant, so one sum
             weight=_weight(at.weight[target, source], at.drive_weight / grid if grid else 0.0),
             delay=nd.Normal(mean := late[target, source], mean * DELAY_SPREAD, DT, np.inf),
         )
