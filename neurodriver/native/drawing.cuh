@@ -278,20 +278,22 @@ struct nd_binned {
     int *ends;                      /* of each bin */
 };
 
-/* How many connections of a piece each bin has; `ends` is clear before the first piece. */
+/* How many connections of a piece each bin has; `ends` is clear before the first piece. Where all
+ * targets are wanted they are not drawn. */
 ND_KERNEL void nd_count_bins(const nd_rule *rules, const nd_piece *pieces, integer which, double dt,
                              const nd_binned *given)
 {
     const nd_binned to_bins = *given;
     const nd_piece p = pieces[which];
     const nd_rule *r = rules + p.rule;
+    const bool all = p.from <= 0 && p.to >= r->targets;
     int *to = nd_row_memory(p.room);
     for (integer s = p.first + nd_warp_of_all(); s < p.last; s += nd_number_of_all() / ND_WARP) {
-        const int length = nd_row(r, p, s, to);
+        const int length = all ? p.length[s] : nd_row(r, p, s, to);
         const integer source = p.element + s;
         int *ends = to_bins.ends + to_bins.bins[source] - to_bins.low[source] - 1;
         for (int i = nd_lane(); i < length; i += ND_WARP)
-            if (to[i] >= p.from && to[i] < p.to)
+            if (all || (to[i] >= p.from && to[i] < p.to))
                 nd_add(ends + nd_steps(nd_value(r->delay, r->key, s, i, ND_DELAY), dt), 1);
         nd_together();
     }
