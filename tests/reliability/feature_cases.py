@@ -335,7 +335,7 @@ FEATURES: dict[str, tuple[Run, dict[str, Any]]] = {
     "Axis.at": (_axis("at"), {"positions": [0.0, 1.0, 2.5], "period": None}),
     "Uniform": (_drawn(nd.Uniform), {"low": 0.0, "high": 1.0}),
     "Normal": (_drawn(nd.Normal), {"mean": 0.0, "sd": 1.0, "low": -5.0, "high": 5.0,
-                                   "outside": "redraw"}),
+                                   "outside": "redraw", "multiple_of": 0.5}),
     "LogNormal": (_drawn(nd.LogNormal), {"mu": 0.0, "sigma": 1.0, "factor": 2.0}),
     "Exponential": (_drawn(nd.Exponential), {"mean": 1.0, "factor": 2.0}),
     "PulseInput": (_input(nd.PulseInput, "I"), {"starts": [0.0], "stops": [1e-3], "values": [2.0]}),
@@ -404,7 +404,8 @@ MAY_BE = {
     "set": "layer.shape",
     "1.5|2**70": """
         train_measures.stop
-        Within.r Axis.regular.step Axis.span.high Exponential.mean RampInput.duration Uniform.high
+        Within.r Axis.regular.step Axis.span.high Exponential.mean Normal.multiple_of
+        RampInput.duration Uniform.high
     """,
     "-1": "Axis.span.low Uniform.low train_measures.start",
     "1.5|None|2**70": """

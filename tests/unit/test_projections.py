@@ -311,6 +311,19 @@ def test_bounds_and_factors() -> None:
     assert one.delay.shape == () == one.data["weight"].shape
 
 
+@pytest.mark.parametrize(
+    "law", [Normal(2.0, 1.0, low=0.6), LogNormal(0.0, 1.0, factor=-3.0)], ids=str
+)
+def test_multiples(law: Any) -> None:
+    """Numbers are those that are drawn else, rounded before the factor; bounds are rounded, too."""
+    grid = 0.25
+    plain = drawn(FixedTotal(9000), weight=law).data["weight"]
+    found = drawn(FixedTotal(9000), weight=dataclasses.replace(law, multiple_of=grid))
+    want = law.factor * (grid * np.rint(plain / law.factor / grid))
+    assert np.array_equal(found.data["weight"], want) and found.weight.least <= want.min()
+    assert found.weight.most >= want.max()
+
+
 # ---- the same whatever is around ----------------------------------------------------------------
 
 RULES = [
