@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..errors import CircuitError
 from ..native.addresses import filled
-from ..native.buffers import LANES, aligned, as_aligned
+from ..native.buffers import LANES, aligned, as_aligned, padded
 from ..plan.arrays import (
     Array,
     InstanceOwner,
@@ -23,8 +23,12 @@ from ..plan.arrays import (
 )
 from ..plan.copies import is_shared
 from ..plan.program import Program
+from .tables import RingTable
 
 Address = Callable[[str], int]
+
+LIST_WORDS = 5
+"""Words of 8 bytes of a list of events, as ``codegen/cpu/event_list.h`` has it."""
 
 
 @dataclass(frozen=True)
@@ -86,10 +90,14 @@ class MemoryManager:
         self.active: dict[str, NDArray[np.int64]] = {}
         """Last step at which a row of the ring was not all zero, (depth,)."""
         self.where: dict[str, NDArray[np.int64]] = {}
+        self.level: dict[str, NDArray[np.int64]] = {}
+        """Whether all values of an input in a row are equal, (depth, inputs)."""
         self.dirty: dict[str, NDArray[np.uint16]] = {}
         """Bits of the elements that may hold an event, (depth * width / LANES,)."""
         self.counted: dict[str, NDArray[np.int64]] = {}
         """Last step at which an event of a row may have been another number than 1."""
+        self.lists: dict[str, NDArray[np.int64]] = {}
+        """Where the events of each input begin, for kernels that read no row; then zeros."""
         self._check(limit)
         self._allocate()
 
@@ -127,10 +135,40 @@ class MemoryManager:
             if ring.is_event:
                 self.active[variable] = np.full(ring.depth, -1, dtype=np.int64)
                 self.dirty[variable] = np.full(rows * ring.width // LANES, 0xFFFF, np.uint16)
+                self.mark_ports(variable)
                 step = np.iinfo(np.int64).max if variable in unknown else 0
                 self.counted[variable] = np.full(ring.depth, step)
             if variable in self.layout.kept:
                 self.where[variable] = np.zeros(ring.depth, dtype=np.int64)
+                inputs = sum(name == variable for name, _, _ in self.program.slots.places)
+                self.level[variable] = np.zeros((ring.depth, inputs), dtype=np.int64)
+            if ring.is_event and self.layout.target.hosted:
+                count = sum(place[0] == variable for place, _ in self._listed())
+                self.lists[variable] = np.zeros((count + 1, LIST_WORDS), dtype=np.int64)
+
+    def ring_tables(self) -> list[RingTable]:
+        """Return where the rows of each variable lie, and what describes them."""
+        marks = self.active, self.dirty, self.counted, self.where, self.level
+        tables = []
+        for variable, ring in self.layout.rings.items():
+            known = [None if (m := of.get(variable)) is None else m.ctypes.data for of in marks]
+            address = self.host_address(variable)
+            tables.append(RingTable(address, ring.depth, ring.width, *known))
+        return tables
+
+    def _listed(self) -> list[tuple[tuple[str, int, int], int]]:
+        """Return the places of inputs whose events are listed, and their numbers."""
+        places = enumerate(self.program.slots.places)
+        return [(place, i) for i, place in places if self.program.listed[i]]
+
+    def event_lists(self, inputs: int) -> list[int | None]:
+        """Return where the list of each input lies, None for those that enter by rows."""
+        out: list[int | None] = [None] * inputs
+        used = dict.fromkeys(self.lists, 0)
+        for (variable, _, _), i in self._listed():
+            out[i] = self.lists[variable][used[variable] :].ctypes.data
+            used[variable] += 1
+        return out
 
     def array(self, key: Key) -> NDArray[Any]:
         """Return an array of the table in host memory; it is made at the first call."""
@@ -168,6 +206,7 @@ class MemoryManager:
             return self.get_buffer(variable)
         known: dict[str, Mapping[str, NDArray[Any]]] = {
             "active": self.active, "dirty": self.dirty, "counted": self.counted, "kept": self.where,
+            "level": self.level, "lists": self.lists,
         }  # fmt: skip
         return known[key.name][variable]
 
@@ -195,6 +234,17 @@ class MemoryManager:
             for marks in (self.active[variable], self.counted[variable]):
                 marks[steps[known] % depth] = steps[known]
             self.dirty[variable][:] = 0xFFFF
+            self.mark_ports(variable)
+
+    def mark_ports(self, variable: str) -> None:
+        """Mark the events in the rows of ports, which maybe nobody writes: no others are there."""
+        ring, rows = self.layout.rings[variable], self.get_buffer(variable)
+        dirty = self.dirty[variable].reshape(len(rows), -1)
+        for owner, segment in ring.segments.items():
+            if owner != "inputs" and self.layout.circuit.groups[int(owner)].is_port:
+                begin, end = segment.start, segment.start + padded(segment.count)
+                bits = np.packbits(rows[:, begin:end] != 0, axis=1, bitorder="little")
+                dirty[:, begin // LANES : end // LANES] = bits.view(np.uint16)
 
     def host_address(self, variable: str) -> int:
         """Return where row 0 of a variable begins in host memory."""

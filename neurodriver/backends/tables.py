@@ -11,7 +11,7 @@ class RingTable(ct.Structure):
     """The rows of one variable in host memory, and which of them hold events."""
 
     _fields_ = [("data", _ptr), ("depth", _i64), ("width", _i64), ("active", _ptr),
-                ("dirty", _ptr), ("counted", _ptr), ("where", _ptr)]  # fmt: skip
+                ("dirty", _ptr), ("counted", _ptr), ("where", _ptr), ("level", _ptr)]  # fmt: skip
 
 
 class InputTable(ct.Structure):
@@ -22,7 +22,7 @@ class InputTable(ct.Structure):
 
     _fields_ = [("ring", _i64), ("first", _i64), ("count", _i64), ("table", _ptr),
                 ("row_of_step", _ptr), ("version", _i64), ("back", _i64), ("begin", _ptr),
-                ("column", _ptr), ("value", _ptr)]  # fmt: skip
+                ("column", _ptr), ("value", _ptr), ("level", _ptr)]  # fmt: skip
 
 
 class Probe(ct.Structure):

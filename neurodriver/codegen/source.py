@@ -233,7 +233,9 @@ def source(kernel: Kernel, dtype: str, dialect: Dialect = CPU) -> str:
         head.append(header("codegen/cpu/by_place.h"))
     if kernel.delivers:
         head.append(header("codegen/cpu/fanout.h"))
-    if "nd_add_single(" in kernel.text:
+    if "nd_add_listed<" in kernel.text:
+        head.append(header("codegen/cpu/listed_events.h"))
+    elif "nd_add_single(" in kernel.text:
         head.append(header("codegen/cpu/singles.h"))
     if "nd_stencils<" in kernel.text:
         head.append(header("codegen/cpu/stencils.h"))

@@ -27,6 +27,7 @@ from .spikes.weights import (
     multiples,
     units_of,
 )
+from .sums.aligned import add_inputs
 from .sums.by_place import place_plan
 from .sums.choice import plan
 from .sums.events import add_events
@@ -98,6 +99,7 @@ class AccessPlanner:
             made = plan(edges, capacity, zero, lattice=lattice, threads=threads)
             if events and made.form == "sliced" and units is None:
                 add_events(made, edges, capacity, zero)
+            add_inputs(made, layout, access.variable, capacity)
         if units is not None:
             add_units(made, units)
         return made
@@ -181,11 +183,17 @@ class AccessPlanner:
         beside = in_units(others, units)
         threads = self.layout.target.threads
         own = beside.where(np.full(len(beside.target), not threads))
-        made = narrow(drawn.gather(self.layout, variable, units, own, ahead))
+        made = self._narrow(drawn.gather(self.layout, variable, units, own, ahead), variable)
         add_units(made, units)
         if threads:
             self._add_outside(made, variable, beside, drawn.count, units)
         return made
+
+    def _narrow(self, made: Gather, variable: str) -> Gather:
+        """Store indices in few bytes, and say whether inputs may give lists of events."""
+        if made.parts is not None and "inputs" in self.layout.rings[variable].segments:
+            made.limits["listed"] = 1
+        return narrow(made)
 
     def _add_outside(
         self, made: Gather, variable: str, edges: Edges, capacity: int, units: Units
@@ -205,11 +213,13 @@ class AccessPlanner:
         """
         layout = self.layout
         if not layout.target.threads:
-            return narrow(fan_out(layout, edges, capacity, variable, units, ahead))
+            return self._narrow(fan_out(layout, edges, capacity, variable, units, ahead), variable)
         own = delivering(layout, variable, edges)
         if not own.any() and ahead is None:
             return plan(edges, capacity, layout.rings[variable].zero, threads=True)
-        made = narrow(fan_out(layout, edges.where(own), capacity, variable, units, ahead))
+        made = self._narrow(
+            fan_out(layout, edges.where(own), capacity, variable, units, ahead), variable
+        )
         self._add_outside(made, variable, edges.where(~own), capacity, units)
         return made
 

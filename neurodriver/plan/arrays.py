@@ -163,7 +163,9 @@ def activity(variable: str, name: str) -> Key:
 
     ``active``: the last step at which a row was not all zero; ``dirty``: bits of the elements that
     may hold an event; ``counted``: the last step at which an event of a row may have been another
-    number than 1; ``kept``: the row of an even and of an odd step, where inputs keep theirs.
+    number than 1; ``kept``: the row of an even and of an odd step, where inputs keep theirs;
+    ``level``: of each of these steps and each input, whether all values of its row are equal;
+    ``lists``: the events of inputs that enter by no row.
     """
     return Key(VariableOwner(variable), Kind.ACTIVITY, name)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,7 @@ from .injection import Slots
 from .layout import Layout
 from .passes.draft import Merged
 from .pool_models import POOLS
+from .spikes.input_lists import listed_inputs
 from .sums.gather import Gather
 from .target import Target
 from .unit import Delivery, Unit
@@ -105,6 +107,11 @@ class Program:
     def slots(self) -> Slots:
         """Where inputs inject."""
         return self.layout.slots
+
+    @cached_property
+    def listed(self) -> tuple[bool, ...]:
+        """Of which inputs kernels take events from lists, for each place of the slots."""
+        return listed_inputs(self.layout, self.gathers)
 
     @property
     def stages(self) -> int:

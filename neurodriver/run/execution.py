@@ -76,6 +76,7 @@ class InputFeed:
         self._slots = count
         self._counts = [SpikeCounts(program, [*shared, *_targets(part)]) for part in own or [()]]
         self._staged: list[Chunk | EventChunk] = []  # holds what the tables point to
+        self._levels: dict[_Place, tuple[int, NDArray[np.bool_]]] = {}
 
     @property
     def longest(self) -> int:
@@ -101,23 +102,39 @@ class InputFeed:
         chunks: list[Any] = [None] * len(self.tables)
         for place in self._places:
             scope, one, number = place.target
-            self.asking = scope
+            self.asking, level = scope, None
             chunk = one.entering(number, first, steps)
             count = self.tables[place.tables[0]].count
             copy, slot = divmod(place.tables[0], self._slots)
             if not isinstance(chunk, EventChunk):
                 _check_chunk(chunk, count, steps, one)
                 self._counts[copy].check(slot, chunk, first)
+                level = self._level(place, chunk)
             elif not chunk.sound:
                 _check_events(chunk, count, steps, one)
                 self._counts[copy].check(slot, chunk, first)
             self._staged.append(chunk)
             for table in place.tables:
                 _point(backend.inputs[table], chunk)
+                backend.inputs[table].level = level
                 chunks[table] = chunk
         self.asking = None
         for copy, counts in enumerate(self._counts):
             counts.check_sums(chunks[copy * self._slots : (copy + 1) * self._slots], first)
+
+    def _level(self, place: _Place, chunk: Chunk) -> int | None:
+        """Return where it is said which rows of a table that stays hold one value alone."""
+        if not chunk.version:
+            return None
+        version, level = self._levels.get(place, (0, _NONE))
+        if version != chunk.version or len(level) != len(chunk.table):
+            bits = chunk.table.view(f"u{chunk.table.itemsize}")  # zeros of both signs differ
+            level = (bits == bits[:, :1]).all(axis=1)
+            self._levels[place] = chunk.version, level
+        return level.ctypes.data
+
+
+_NONE = np.zeros(0, np.bool_)
 
 
 def _targets(inputs: Sequence[tuple[str | None, Input]]) -> list[Target]:

@@ -41,6 +41,7 @@ from neurodriver.errors import CircuitError, CircuitWarning, InputError
 from neurodriver.plan.compile import compile_circuit
 from neurodriver.plan.program import Program
 from neurodriver.plan.spikes import weights as whole
+from neurodriver.plan.spikes.thread_ranges import SINGLE
 from neurodriver.plan.spikes.weights import MOST_SPIKES, integer_weights
 from neurodriver.plan.sums.gather import Edges
 
@@ -348,8 +349,8 @@ def test_no_connection_is_read_twice() -> None:
 def test_threads_look_where_their_targets_are() -> None:
     """A thread looks for spikes among the sources of its targets alone, in whole slices.
 
-    The slots of an input have one connection each. They end with the last one, and instead of their
-    first source there is their first connection.
+    The slots of an input have one connection each. They begin and end with such a slot, and instead
+    of their first source there is their first connection, less a number.
     """
     made, slots = circuit("any"), 331
     uids = made.uids[:slots].tolist()
@@ -365,11 +366,10 @@ def test_threads_look_where_their_targets_are() -> None:
             first, last = whole[block, 1], whole[block, 2]
             assert lag == whole[block, 0]
             here = whole[block, 3] + begin - first
-            assert begin % 16 == 0
             if block == 2:
-                assert source == -1 - gather.parts.first[here]
+                assert source == gather.parts.first[here] - SINGLE
             else:
-                assert end % 16 == 0 and source == here
+                assert begin % 16 == end % 16 == 0 and source == here
             numbers = whole[block, 3] + np.arange(last - first)
             reaches = parts[numbers, thread] < parts[numbers, thread + 1]
             mine = np.flatnonzero(reaches) + first

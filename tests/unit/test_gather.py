@@ -59,7 +59,8 @@ def held(gather: Gather, count: int, names: list[str]) -> list[list[Connection]]
 
     if gather.form == "aligned":
         for i in range(count):
-            note(i, i, a["first"][0] + i)
+            for first in a["first"].tolist():
+                note(i, i, first + i)
     elif gather.form == "single":
         assert len(a["element"]) % LANES == 0
         assert np.all(a["element"][count:] == WIDTH)

@@ -7,7 +7,7 @@ import pytest
 
 import neurodriver as nd
 from neurodriver.native.buffers import LANES
-from neurodriver.plan.spikes.fanout import ThreadRanges
+from neurodriver.plan.spikes.thread_ranges import ThreadRanges
 
 DT = 1e-4
 COUNT, STEPS = 5 * LANES + 5, 40

@@ -59,7 +59,8 @@ class _Plan(ct.Structure):
                   "copy")
     ]  # fmt: skip
     _fields_ += [
-        (n, _ptr) for n in ("kernel", "ring", "input", "probe", "event", "exported", "times")
+        (n, _ptr)
+        for n in ("kernel", "ring", "input", "list", "probe", "event", "exported", "times")
     ]
 
 
@@ -204,14 +205,7 @@ class CPUBackend:
             Their pointers may be changed between calls of ``run``. Exports take the rows that the
             steps of a call write, one each step.
         """
-        rings, memory = [], self.memory
-        marks = memory.active, memory.dirty, memory.counted, memory.where
-        for variable, ring in memory.layout.rings.items():
-            activities = [m.get(variable) for m in marks]
-            activity = [None if one is None else one.ctypes.data for one in activities]
-            rings.append(
-                RingTable(memory.host_address(variable), ring.depth, ring.width, *activity)
-            )
+        rings = self.memory.ring_tables()
         self.inputs, self.probes = as_table(InputTable, inputs), as_table(Probe, probes)
         if not isinstance(events, ct.Array):  # else it has buffers
             self._found = EventBuffers(self.threads, events, _SPARE_EVENTS, self.program.window)
@@ -220,8 +214,9 @@ class CPUBackend:
         self.exports = as_table(Probe, exports)
         kernels = (BoundKernel * max(len(self._bound), 1))(*self._bound)
         rows = (RingTable * max(len(rings), 1))(*rings)
-        given = self.inputs, self.probes, self.events, self.exports
-        tables: list[ct.Array[Any]] = [kernels, rows, *given]
+        lists = (_ptr * max(len(inputs), 1))(*self.memory.event_lists(len(inputs)))
+        given = self.probes, self.events, self.exports
+        tables: list[ct.Array[Any]] = [kernels, rows, self.inputs, lists, *given]
         self._keep += tables
         sizes = [len(t) for t in (self._bound, rings, inputs, probes, events, exports)]
         counts = [self.threads, *sizes, self.program.window, self.copy]
@@ -283,6 +278,8 @@ class CPUBackend:
     def put(self, variable: str, elements: Any, values: NDArray[Any]) -> None:
         """Set elements of every row of a variable."""
         self.memory.get_buffer(variable)[:, elements] = values
+        if variable in self.memory.dirty:
+            self.memory.mark_ports(variable)
 
     def buffer(self, count: int) -> NDArray[Any]:
         """Return zeros."""

@@ -15,7 +15,7 @@ from ...codegen.kernel import Kernel
 from ...native.buffers import as_aligned
 from ...plan.arrays import CUTS, THREADS, ArrayTable, Key, Kind, Owner, ReceptorOwner, Role
 from ...plan.program import Program
-from ...plan.spikes.fanout import ThreadRanges
+from ...plan.spikes.thread_ranges import ThreadRanges
 from ..memory import MemoryManager
 
 _ptr = ct.c_void_p

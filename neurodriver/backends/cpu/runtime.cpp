@@ -115,6 +115,8 @@ struct Simulation {
         first = step;
         steps = number;
         done = 0;
+        for (integer i = 0; i < plan.inputs; ++i)
+            if (nd_list *list = plan.list[i]) *list = listed(plan.input[i], step);
     }
 
     /* The host has emptied the buffers of events. */

@@ -75,19 +75,35 @@ struct Slots {
     }
 };
 
-/* What a row shall hold of an input at a step, counted from the first one of the call. */
-inline integer wanted(const nd_input &in, integer step)
+/* The events of an input for kernels, in a call from step `first` on. */
+inline nd_list listed(const nd_input &in, integer first)
 {
+    return {in.begin ? in.begin - first : nullptr, in.column, in.value, in.first, in.count};
+}
+
+/* What a row shall hold of an input at a step, counted from the first one of the call. Kernels read no
+ * row of events that are `lists`. */
+inline integer wanted(const nd_input &in, integer step, bool lists)
+{
+    if (in.begin && lists) return 0;
     if (in.begin) return in.begin[step] < in.begin[step + 1] ? SOME : 0;
     const integer from = in.row_of_step[step];
     return from < 0 ? 0 : in.version ? (in.version << 32) + from + 1 : OTHERS;
 }
 
+/* Whether all slots of an input have one value at a step. */
+inline bool is_level(const nd_input &in, integer step)
+{
+    if (in.begin) return false;
+    const integer row = in.row_of_step[step];
+    return row < 0 || (in.level && in.level[row]);
+}
+
 /* Put a thread's share of what enters at a step into a row. */
-Entered enter(const nd_input &in, integer step, const Slots &to, Content &held)
+Entered enter(const nd_input &in, integer step, bool lists, const Slots &to, Content &held)
 {
     const integer before = held.what;
-    held.what = wanted(in, step);
+    held.what = wanted(in, step, lists);
     if (held.what != SOME && before != SOME) {
         const integer from = held.what ? in.row_of_step[step] : -1;
         return to.put_all(from < 0 ? nullptr : in.table + from * in.count);
@@ -115,12 +131,15 @@ struct Injection {
     const nd_plan plan;
     std::vector<std::vector<Content>> written;  /* [thread][input * depth + row] */
     std::vector<integer> offset;                /* of each input in `written` */
+    std::vector<std::vector<integer>> of_ring;  /* [ring]: its inputs */
     std::vector<std::vector<integer>> latest;   /* [thread][ring]: row of the last injected step */
 
     explicit Injection(const nd_plan &given) : plan(given)
     {
         integer total = 0;
+        of_ring.resize(plan.rings);
         for (integer i = 0; i < plan.inputs; ++i) {
+            of_ring[plan.input[i].ring].push_back(i);
             offset.push_back(total);
             total += plan.ring[plan.input[i].ring].depth;
         }
@@ -130,7 +149,7 @@ struct Injection {
 
     bool holds(integer thread, integer i, integer row, integer step) const
     {
-        const integer what = wanted(plan.input[i], step);
+        const integer what = wanted(plan.input[i], step, plan.list[i]);
         return what >= 0 && written[thread][offset[i] + row].what == what;
     }
 
@@ -144,10 +163,12 @@ struct Injection {
             if (!ring.where) continue;
             integer &now = latest[thread][r];
             bool same = true;
-            for (integer i = 0; i < plan.inputs; ++i)
-                if (plan.input[i].ring == r) same &= holds(thread, i, now, step);
+            for (integer i : of_ring[r]) same &= holds(thread, i, now, step);
             if (!same) now = now + 1 == ring.depth ? 0 : now + 1;
-            if (thread == 0) ring.where[k % ring.depth] = now;
+            if (thread) continue;
+            ring.where[k % ring.depth] = now;
+            integer *level = ring.level + k % ring.depth * (integer)of_ring[r].size();
+            for (integer i : of_ring[r]) *level++ = is_level(plan.input[i], step);
         }
     }
 
@@ -162,7 +183,7 @@ struct Injection {
             if (row < 0) continue;
             const integer at = ring.where ? latest[thread][in.ring] : row % ring.depth;
             if (holds(thread, i, at, step)) {
-                if (ring.active && wanted(in, step)) {
+                if (ring.active && wanted(in, step, plan.list[i])) {
                     mark(ring.active, ring, row);
                     mark(ring.counted, ring, row);
                 }
@@ -171,7 +192,7 @@ struct Injection {
             uint16_t *dirty = ring.dirty ? ring.dirty + at * (ring.width / 16) : nullptr;
             const Share mine = share_from(in.first, in.count, thread, plan.threads);
             const Slots to = {ring.data + at * ring.width, dirty, in.first, mine};
-            const Entered all = enter(in, step, to, written[thread][offset[i] + at]);
+            const Entered all = enter(in, step, plan.list[i], to, written[thread][offset[i] + at]);
             if (ring.active && all.some) mark(ring.active, ring, row);
             if (ring.counted && all.others) mark(ring.counted, ring, row);
         }

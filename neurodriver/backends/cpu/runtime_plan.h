@@ -2,6 +2,9 @@
 typedef REAL real;
 typedef long long integer;
 
+#include "../../codegen/cpu/event_list.h"
+
+
 struct nd_args { void **p; const integer *n; const double *u; };
 typedef void (*nd_update)(const nd_args *, integer, integer, integer);
 
@@ -24,6 +27,7 @@ struct nd_ring {
     integer *counted;               /* last step at which an event of a row may have been another
                                        number than 1, or null */
     integer *where;                 /* inputs only: which row holds each of `depth` steps, or null */
+    integer *level;                 /* (depth, inputs) whether all values of an input in it are equal */
 };
 
 struct nd_input {                   /* values of one (variable, uids) for a chunk of steps: rows of a
@@ -36,6 +40,7 @@ struct nd_input {                   /* values of one (variable, uids) for a chun
     const integer *begin;           /* (steps + 1) where the events of each step begin; null: rows */
     const int32_t *column;          /* ascending within a step */
     const real *value;
+    const uint8_t *level;           /* (rows) whether all values of a row of the table are equal, or null */
 };
 
 struct nd_probe {                   /* rows of one variable, every interval-th step */
@@ -72,6 +77,7 @@ struct nd_plan {
     const nd_kernel *kernel;
     const nd_ring *ring;
     nd_input *input;
+    nd_list *const *list;              /* of each input, or null: its events enter by the row */
     nd_probe *probe;
     nd_events *event;
     nd_probe *exported;             /* rows k + 1 of step k, for other processes; interval 1 */

@@ -13,7 +13,7 @@ Where there are many targets, a dirty bitmap says which slots a spike has reache
 from __future__ import annotations
 
 from ...model.text import block
-from ...plan.arrays import CUTS, THREADS
+from ...plan.arrays import CUTS, THREADS, activity
 from .spike_search import each_spike
 from .sums import SumText
 
@@ -146,16 +146,25 @@ class FanoutText(SumText):
         count = self._limit("blocks")
         blocks = f"(nd_blocks_{name} + 4 * nd_u * {count})", 4, count
         call = "nd_delivery.add({source}, {count});"
-        if self.gather.limits.get("singles"):
-            place = "-1 - nd_of[3] + nd_e - nd_of[1], {count}, nd_begin, nd_end"
-            single = f"if (nd_e < nd_of[2]) nd_add_single(nd_delivery, {place});"
+        own, singles = "nd_begin, nd_end", self.gather.limits.get("singles", 0)
+        if singles:
+            place = f"nd_of[3] + ND_SINGLE + nd_e - nd_of[1], {{count}}, {own}"
+            single = (
+                f"if (nd_e >= nd_of[1] && nd_e < nd_of[2]) nd_add_single(nd_delivery, {place});"
+            )
             call = f"if (nd_of[3] >= 0) {call} else {single}"
+        listed = []
+        if self.gather.limits.get("listed"):
+            lists = a.pointer(activity(self.access.variable, "lists"), "const nd_list")
+            given = f"nd_delivery, {lists}, {blocks[0]}, {count}, nd_k, {own}"
+            listed = [f"nd_add_listed<{int(bool(singles))}>({given});"]
         found = each_spike(self.component.spec, a, self.access.variable, blocks, call)
         before, after = self._arrivals_before() if self.marks_dirty else ([], [])
         return [
             f"const int nd_u = nd_mine({cuts}, {threads}, nd_begin);",
             *self._delivery(threads),
             *before,
+            *listed,
             *found,
             "nd_delivery.deliver();",
             *([f"nd_delivery.arrive(nd_begin, nd_end, nd_ahead_{name});"] if self.dated else []),

@@ -1,5 +1,8 @@
 /* Spikes of sources that have one connection each, which acts at once: what inputs inject, for instance.
- * Connection n is that of source n, so neither its place nor a calendar has to be looked up. */
+ * The connections of such sources follow each other, so neither the place of a connection nor a calendar
+ * has to be looked up. Blocks of these sources hold, instead of the first source, the connection of the
+ * first element less ND_SINGLE. */
+#define ND_SINGLE (1LL << 40)
 
 /* Deliver a spike through connection `p`, if its target is one of `begin` .. `end` - 1. */
 template <typename Slot, typename Code, typename Multiple, nd_weights weights, bool turns, bool marks,

@@ -50,7 +50,9 @@ def each_spike(
     ]
     every = [
         f"const bool nd_ones = __atomic_load_n({counted} + nd_at, __ATOMIC_RELAXED) < nd_past;",
-        *_in_bitmap(arguments, variable, "nd_at", "nd_of[1]", "nd_of[2]", found),
+        *_in_bitmap(
+            arguments, variable, "nd_at", "nd_of[1] / ND_LANES * ND_LANES", "nd_of[2]", found
+        ),
     ]
     each = [
         f"const long long *nd_of = {where} + {numbers} * nd_b, nd_past = nd_k - nd_of[0];",

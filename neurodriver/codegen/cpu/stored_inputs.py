@@ -39,6 +39,15 @@ class StoredInputs:
         indexed = self.gather.form in INDEXED and self.gather.back is not None
         return indexed and not self.reduced and self.component.spec.is_event(self.access.variable)
 
+    @property
+    def ends(self) -> int:
+        """How many elements a component reads, in the form ``aligned``; else 0."""
+        return len(self.gather.arrays["first"]) if self.gather.form == "aligned" else 0
+
+    def of_input(self, end: int) -> bool:
+        """Whether one of these elements belongs to an input, whose values may be known as equal."""
+        return f"input {end}" in self.gather.limits
+
     def _pointer(self, array: str, kind: str) -> str:
         key = self.component.spec.connection(self.access.name, array)
         return self.component.arguments.pointer(key, kind)
@@ -77,6 +86,13 @@ class StoredInputs:
             if "first" in self.gather.arrays:
                 row += f" + {self.size('first')}"
             lines.append(f"const real *__restrict nd_in_{name} = {row};")
+            for end in range(1, self.ends):
+                beside = f"nd_in_{name} + {self.size(f'beside {end}')}"
+                lines.append(f"const real *__restrict nd_in{end}_{name} = {beside};")
+            if any(map(self.of_input, range(self.ends))):
+                level = a.pointer(activity(variable, "level"), "const long long")
+                at = f"nd_row_index(nd_k, {number}) * {self.size('inputs')}"
+                lines.append(f"const long long *nd_level_{name} = {level} + {at};")
             if self.may_skip:
                 active = a.pointer(activity(variable, "active"), "const long long")
                 silent = f"nd_silent({active}, nd_k - {back}, {number})"

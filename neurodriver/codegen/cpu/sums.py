@@ -25,6 +25,7 @@ class SumText(StoredInputs):
         super().__init__(component, access)
         self.parts: Sequence[SumText] = ()  # what is added to the sum
         self.silent = False  # set while the text for a silent row is written
+        self.placed = False  # set once a tile has declared where its values begin
 
     @property
     def kind(self) -> str:
@@ -56,10 +57,20 @@ class SumText(StoredInputs):
         if form == "none" or (self.silent and not self.loops):
             return reductions.EMPTY.get(self.access.reduce, "0")
         if form == "aligned":
-            return f"nd_in_{name}[{component}]"
+            return self._aligned(component, lane)
         if form == "single":
             return self.read(component)
         return f"nd_sum_{name}[{lane}]"
+
+    def _aligned(self, component: str, lane: str) -> str:
+        """Return the value of the element beside a component, or the sum of several."""
+        values = [
+            f"nd_here{end}_{self.access.name}[{lane}]"
+            if self.placed and self.of_input(end)
+            else f"nd_in{end or ''}_{self.access.name}[{component}]"
+            for end in range(self.ends)
+        ]
+        return values[0] if self.ends == 1 else f"(real)(({self.kind})0 + {' + '.join(values)})"
 
     @property
     def loops(self) -> bool:
@@ -71,8 +82,14 @@ class SumText(StoredInputs):
         return []
 
     def tile(self) -> list[str]:
-        """Declare what belongs to one tile."""
-        return []
+        """Declare what belongs to one tile: where values are equal, all read the first ones."""
+        self.placed, name = True, self.access.name
+        return [
+            f"const real *__restrict nd_here{end}_{name} = nd_in{end or ''}_{name} + "
+            f"(nd_level_{name}[{self.size(f'input {end}')}] ? 0 : nd_t);"
+            for end in range(self.ends)
+            if self.of_input(end)
+        ]
 
     def after(self) -> list[str]:
         """Return what follows when a component's sum has been used."""

@@ -11,7 +11,7 @@ same integers, so all plans give the same bits.
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,6 +27,7 @@ from ..sums.gather import Edges, Gather
 from ..target import Target
 from . import due
 from .source_rows import SourceRows, source_rows
+from .thread_ranges import ThreadRanges
 from .weights import MOST_MULTIPLE, Units, has_integer_weights
 
 if TYPE_CHECKING:
@@ -51,94 +52,6 @@ MOST_POSTPONED = 1 << 24
 
 PIECE = 128
 """Connections of a piece: a GPU's warp delivers a spike along so many at once."""
-
-
-@dataclass(frozen=True)
-class ThreadRanges:
-    """The connections of each source, divided by the threads that own the targets.
-
-    Attributes
-    ----------
-    first : (sources + 1,) int64
-    code : (edges,) int32 or uint16
-        Their remainders by ``width`` are targets, ascending among those of a source.
-    width : int
-    blocks : (blocks, 4 or more) int64
-        Of sources, as `SourceRows` has them.
-    single : (blocks,) bool or None
-        In which blocks each source has one connection at most, as `singles` finds them.
-    """
-
-    first: NDArray[np.int64]
-    code: NDArray[np.int32] | NDArray[np.uint16]
-    width: int
-    blocks: NDArray[np.int64]
-    single: NDArray[np.bool_] | None = None
-
-    def of(self, cuts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the offsets of the shares of threads that own the targets between ``cuts``.
-
-        Returns
-        -------
-        (sources, threads + 1) int64
-        """
-        out = np.empty((len(self.first) - 1, len(cuts)), dtype=np.int64)
-        out[:, 0], out[:, -1] = self.first[:-1], self.first[1:]
-        for thread in range(1, len(cuts) - 1):
-            low, high = out[:, thread - 1].copy(), out[:, -1].copy()
-            while (low < high).any():  # by halves, all sources at once
-                middle = (low + high) // 2
-                code = self.code[np.minimum(middle, len(self.code) - 1)].astype(np.int64)
-                below = (code % self.width < cuts[thread]) & (low < high)
-                low, high = np.where(below, middle + 1, low), np.where(below, high, middle)
-            out[:, thread] = low
-        return out
-
-    def blocks_of(self, parts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the blocks of each thread, which begin and end with sources of its own targets.
-
-        Example: each slot of an input has one target, so a thread looks at the slots of its own
-        targets alone.
-
-        Parameters
-        ----------
-        parts : (sources, threads + 1) int64
-            As `of` returns them.
-
-        Returns
-        -------
-        (threads, blocks, 4 or more) int64
-            A block of single connections ends with the last source that has one, and holds -1 less
-            the first connection instead of the first source.
-        """
-        out = np.repeat(self.blocks[None], parts.shape[1] - 1, axis=0)
-        for thread, blocks in enumerate(out):
-            reaches = parts[:, thread] < parts[:, thread + 1]
-            for n, block in enumerate(blocks):
-                _, begin, end, source = block[:4].tolist()
-                has = np.flatnonzero(reaches[source : source + end - begin])
-                low, high = (int(has[0]), int(has[-1]) + 1) if len(has) else (0, 0)
-                single = self.single is not None and self.single[n]
-                low, high = low // LANES * LANES, high if single else padded(high)
-                block[1:4] = begin + low, begin + high, source + low
-        if self.single is not None:
-            out[:, self.single, 3] = -1 - self.first[out[:, self.single, 3]]
-        return out
-
-    def singles(self) -> NDArray[np.bool_]:
-        """Return the blocks in which connection n is that of source n, and acts at once.
-
-        Example: the slots of an input. Sources without connection may only follow those with one.
-        """
-        degree = np.diff(self.first)
-        found = np.zeros(len(self.blocks), bool)
-        for i, (_, begin, end, source) in enumerate(self.blocks[:, :4].tolist()):
-            mine = degree[source : source + end - begin]
-            some = np.count_nonzero(mine)
-            at = int(self.first[source])
-            found[i] = some and mine[:some].all() and mine.max() == 1
-            found[i] &= bool((self.code[at : at + some] < self.width).all())
-        return found
 
 
 def spread_accesses(circuit: Circuit, target: Target) -> Spread:
@@ -382,6 +295,7 @@ def narrow(gather: Gather) -> Gather:
     if "of_source" not in gather.arrays and (single := gather.parts.singles()).any():
         gather.limits["singles"] = int(single.sum())
         gather.parts = replace(gather.parts, single=single)
+        gather.limits["mean"] = gather.parts.mean_of_others()
     return gather
 
 

@@ -39,8 +39,9 @@ from ..arrays import Array, Key, Kind, Owner, Role, row, zeros
 from ..edges import element_of, elements_of, elements_of_values
 from ..layout import Layout
 from ..sums.gather import Gather
-from .fanout import PIECE, ThreadRanges, per_slice
+from .fanout import PIECE, per_slice
 from .learning_rows import LearningRows, rows_of
+from .thread_ranges import ThreadRanges
 from .weights import BITS, Bounds, Units, powers
 
 MOST_STEPS = 1 << 30

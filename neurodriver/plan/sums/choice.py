@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...native.buffers import LANES
+from .aligned import aligned_plan
 from .gather import (
     MANY,
     NEAR,
@@ -109,6 +110,10 @@ def _single(w: Wanted) -> Gather | None:
     return single_plan(w.edges, w.count, w.zero, w.slices) if one else None
 
 
+def _aligned(w: Wanted) -> Gather | None:
+    return None if w.threads else aligned_plan(w.edges, w.count, w.slices)
+
+
 def _rows(w: Wanted) -> Gather | None:
     many = w.threads and in_rows(len(w.edges.target), w.count)
     return rows_plan(w.edges, w.varied, w.degree, w.slices) if many else None
@@ -126,6 +131,6 @@ def _sliced(w: Wanted) -> Gather:
 
 
 PLANS: list[Callable[[Wanted], Gather | None]] = [
-    _single, _rows, _lattice, _sliced,
+    _single, _aligned, _rows, _lattice, _sliced,
 ]  # fmt: skip
 """What makes a plan, or None where it does not pay. The first one that does is taken."""

@@ -6,7 +6,8 @@ all forms give the same bits. `plan` chooses the form.
 ``none``
     Nothing is connected.
 ``aligned``
-    Component i reads element ``start + i``, and all connections have one delay. No index is stored.
+    Component i reads element ``first + i``, and all connections have one delay. No index is stored.
+    On a CPU it may read several such elements, one for each number of ``first``.
 ``single``
     Each component has at most one connection: one index a component.
 ``lattice``
@@ -40,16 +41,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from ...native.buffers import LANES, ZeroArray
 from ..arrays import Array, Key, Kind, Owner, Role, row, zeros
-
-if TYPE_CHECKING:
-    from ..spikes.fanout import ThreadRanges
+from ..spikes.thread_ranges import ThreadRanges
 
 Column = NDArray[np.generic]
 WRITTEN = ("event_head",)
