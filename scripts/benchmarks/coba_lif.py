@@ -34,11 +34,12 @@ def run(rounds: int, python: str | None) -> list[dict[str, Any]]:
 
 
 def table(table: Table) -> Iterator[Row]:
-    """Yield the rows of both sizes."""
-    few, many = {"neurons": 4_000}, {"neurons": 20_000}
+    """Yield the rows of all sizes."""
+    few, many, most = {"neurons": 4_000}, {"neurons": 20_000}, {"neurons": 4_000_000}
     name = "vogels_abbott_2005"
     return rows(
         table,
         Network("coba_lif", name, few, few, 20.0, peer="GeNN 5.4.0: 99 ms"),
         Network("coba_lif", name, many, {"neurons": 5_000}, 30.0, peer="GeNN 5.4.0: 193 ms"),
+        Network("coba_lif", name, most, {"neurons": 8_000}, 2000.0, 1200.0, dtypes=("float32",)),
     )
