@@ -66,7 +66,7 @@ class Eligible(Pairs):
     on_dose = {"level": "c = c + 0.05 * count * x - 0.02 * y * level; events = events + 1.0;"}
     every = {
         "every_ms": "weight = clip(weight + (0.1 + level) * c); c = c * decay;",
-        "rarely_ms": "weight = clip(weight + 0.01 * events); events = 0.5 * events;",
+        "rarely_ms": "weight = clip(0.9 * weight + 0.001 * events); events = 0.5 * events;",
     }
 
 

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+import test_spikes_cuda
 from drawn_circuits import DT, LAWS, RULES, circuit, link
-from support import assert_same_bits, simulate, started
+from support import simulate, started
 from test_drawing_cuda import same_bits
 from test_spikes_cuda import CIRCUITS, RECORD, STEPS, on_cpu
 
@@ -30,6 +31,31 @@ def test_they_are_delivered_when_due(name: str) -> None:
     """So the tests that are taken over from delivery ahead try what they are to try."""
     with started(CIRCUITS[name](), DT, record=(), backend="cuda") as lpu:
         assert any(map(due.is_due, lpu.program.gathers.values()))
+
+
+@pytest.mark.parametrize("name", LATE)
+def test_bits_when_due(name: str, dtype: str, executor: str) -> None:
+    """In one call, in calls of odd lengths, and stepwise; without a recorder, too."""
+    test_spikes_cuda.test_bits_of_the_cpu(name, dtype, executor)
+    test_spikes_cuda.test_nobody_records(name, executor)
+
+
+@pytest.mark.parametrize("name", ["any, 1 to 20 steps", "drawn", "unequal"])
+def test_injected_when_due(name: str, dtype: str, executor: str) -> None:
+    """Injected spikes are summed beside those that are delivered."""
+    test_spikes_cuda.test_injected_spikes(name, dtype, executor)
+
+
+@pytest.mark.parametrize("name", ["any, 1 to 20 steps", "drawn"])
+def test_any_width_when_due(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One block, a cluster, the grid; warps that dawdle."""
+    test_spikes_cuda.test_any_width_and_order_of_work(name, monkeypatch)
+
+
+@pytest.mark.parametrize("name", ["any, 1 to 20 steps", "drawn"])
+def test_compared_when_due(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A validated run gathers the spikes on the CPU beside the GPU."""
+    test_spikes_cuda.test_delivery_is_compared(name, monkeypatch)
 
 
 @pytest.mark.parametrize("name", LATE)
@@ -72,5 +98,3 @@ def test_packed_weights() -> None:
         link((0, 83), (0, 83), FixedTotal(4000), Normal(2.0, 0.4, 0.0, multiple_of=0.1))
     )
     same_bits(given)
-    ends = [simulate(given, DT, 60, (), RECORD, backend=one) for one in ("cpu", "cuda")]
-    assert_same_bits(*ends)

@@ -48,7 +48,8 @@ RECORD: Any = [("V", None), ("spike_state", None)]
 
 def circuits() -> Iterator[tuple[str, nd.Circuit, Any, float]]:
     """Yield synapses between neurons, drawn projections, and synapses that learn."""
-    yield "spiking", spiking_network(200, 3, seed=5, alpha=0.5), (), 1e-4
+    circuit = spiking_network(200, 3, seed=5, alpha=0.5)
+    yield "spiking", circuit, [nd.StepInput("I", circuit.groups[0].uids, 5.0)], 1e-4
     cells = nd.Population("LeakyIAFShiu", 300, name="cells")
     link = nd.Projection(
         cells, cells, nd.FixedProbability(0.1), receptor="syn", weight=0.5, delay=1.8e-3
