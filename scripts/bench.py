@@ -59,6 +59,7 @@ CASES = (
     "sheet",
     "associator",
     "lvis",
+    "lvis_changes",
 )
 
 TABLE = (
@@ -88,6 +89,7 @@ TABLE = (
     "reward",
     "hmax",
     "lvis",
+    "lvis_changes",
 )
 """Cases that run on any backend, most with targets on the GPU."""
 

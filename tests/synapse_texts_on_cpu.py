@@ -42,4 +42,4 @@ class WarpSynapses(HostSynapses):
     def __init__(self, texts: SynapseTexts, dtype: np.dtype, threads: int) -> None:
         text = "\n".join([WORDS, WARPS, rows_text(texts, dtype.name), RUN])
         (library,) = build([(text, ())])
-        self._run, self._threads = library.nd_run, 1
+        self._run, self._threads, self._stored = library.nd_run, 1, []

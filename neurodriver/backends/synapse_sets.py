@@ -106,10 +106,12 @@ class HostSynapses:
     def __init__(self, texts: SynapseTexts, dtype: np.dtype, threads: int) -> None:
         (library,) = build([(host_text(texts, dtype.name), ())])
         self._run, self._threads = library.nd_run, threads
+        self._stored: list[HostArray] = []
 
     def store(self, values: NDArray[Any]) -> HostArray:
         """Return an array with these values."""
-        return HostArray(values)
+        self._stored.append(HostArray(values))
+        return self._stored[-1]
 
     def run(self, sets: Stored, begin: Stored, count: int, work: NDArray[np.int64]) -> None:
         """Run the texts of some sets, on several threads where there is enough to do."""
@@ -129,7 +131,8 @@ class HostSynapses:
             list(pool.map(lambda span: self._run(*given, number, *span), spans))
 
     def close(self) -> None:
-        """Do nothing: arrays end with this object."""
+        """Give the memory back."""
+        self._stored.clear()
 
 
 @dataclass(frozen=True, eq=False)
