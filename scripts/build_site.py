@@ -40,8 +40,9 @@ def copy_pages(source: Path) -> None:
         shutil.copy2(ROOT / file, target)
     figures = source / "data" / "figures"
     figures.mkdir(parents=True, exist_ok=True)
-    for picture in (ROOT / "data" / "figures").glob("*.png"):
-        shutil.copy2(picture, figures)
+    for picture in (ROOT / "data" / "figures").iterdir():
+        if picture.suffix in (".png", ".svg"):
+            shutil.copy2(picture, figures)
 
 
 def command(source: Path, output: Path, quick: bool) -> list[str]:
