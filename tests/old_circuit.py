@@ -15,6 +15,7 @@ from neurodriver.compat.outputs import OutputRecorder
 from neurodriver.model.component import NDComponent, Parameter, State
 
 FILE = str(Path(__file__).parent / "old_kernels.py")
+OWN_KERNEL = str(Path(__file__).parent / "old_own_kernel.py")
 RECORD = [("V", None), ("spike_state", None), ("I", None)]
 
 
@@ -83,3 +84,23 @@ def run_old(extra: Any, **more: Any) -> tuple[dict[str, Any], LPU]:
     out |= recorder.output["spike_state"]["data"]
     assert out["I"].any() and len(out["time"]) > 20
     return out, lpu
+
+
+def check_own_kernel() -> None:
+    """Run the class of ``old_own_kernel.py`` from its file, and compare its numbers."""
+    recorder = OutputRecorder([("r", None)])
+    nodes = {f"k{i}": {"class": "Rectified", "threshold": float(i)} for i in range(5)}
+    step = StepInputProcessor("I", list(nodes), 2.5, 3e-4, 1.0)
+    lpu = LPU(
+        1e-4, "obj", graph(nodes, []), input_processors=[step], output_processors=[recorder],
+        manager=False, extra_comps=[OWN_KERNEL],
+    )  # fmt: skip
+    assert lpu.backend.instances.made
+    lpu.run(steps=8)
+    found = recorder.output["r"]["data"]
+    state, rows = [0.25] * 5, []
+    for k in range(7):
+        current = 2.5 if k >= 3 else 0.0
+        state = [r / 2 + (current if current > i else 0.0) for i, r in enumerate(state)]
+        rows.append([r + 1e-4 for r in state])
+    assert found[1:].tolist() == rows

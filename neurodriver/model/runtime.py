@@ -187,9 +187,21 @@ def brought_by(owner: type) -> frozenset[str]:
     brings = {name for name in METHODS if name in own}
     if any(own.get(name) for name in MATHEMATICS):
         brings.add("text")
-    if any(kind == "kernel" and name in own for name, kind in MODEL_NAMES.items()):
+    if any(
+        kind == "kernel" and _needs_nothing(own.get(name)) for name, kind in MODEL_NAMES.items()
+    ):
         brings.add("kernel")
     return frozenset(brings)
+
+
+def _needs_nothing(method: Any) -> bool:
+    """Whether a method takes its instance alone; one that needs more is for its class's own use."""
+    if not isinstance(method, FunctionType):
+        return method is not None
+    given = inspect.signature(method).parameters.values()
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    needed = [one for one in given if one.default is one.empty and one.kind in positional]
+    return len(needed) <= 1
 
 
 def runtime_of(cls: type) -> Runtime:

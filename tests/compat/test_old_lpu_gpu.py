@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from emulated_gpu import MODELS, emulate
 from emulated_pycuda import emulate_pycuda
-from old_circuit import FILE, TWINS, circuit, run_old
+from old_circuit import FILE, TWINS, check_own_kernel, circuit, run_old
 from support import assert_same_bits, graph
 
 import neurodriver.compat.old
@@ -67,6 +67,11 @@ def test_old_classes_with_kernels(
     monkeypatch.setenv("NEURODRIVER_BACKEND", "cpu")
     expected, _ = run_old(TWINS, default_dtype=kind)
     assert_same_bits(found, expected)
+
+
+def test_a_class_without_a_base(gpu: list[int]) -> None:
+    """A text with arguments of its own is no template: the class starts its kernel itself."""
+    check_own_kernel()
 
 
 def test_what_users_look_into(gpu: list[int], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import h5py
 import numpy as np
 import pytest
-from old_circuit import FILE, TWINS, run_old
+from old_circuit import FILE, TWINS, check_own_kernel, run_old
 from support import AMPA, IAF, assert_same_bits, graph, node
 
 import neurodriver.compat.old
@@ -47,6 +47,12 @@ def test_old_classes_with_kernels(
     expected, _ = run_old(TWINS, default_dtype=kind)
     assert_same_bits(twins, expected)
     assert_same_bits(found, expected)
+
+
+@pytest.mark.needs("PyCUDA")
+def test_a_class_without_a_base(cuda: None) -> None:
+    """A text with arguments of its own is no template: the class starts its kernel itself."""
+    check_own_kernel()
 
 
 def network(number: int) -> Any:
