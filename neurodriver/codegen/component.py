@@ -128,11 +128,16 @@ class ComponentText:
         lines = []
         if named(["substeps"], self.texts.step(), self.spec.watch.debug):
             lines.append(f"const int substeps = {self.spec.substeps}; (void)substeps;")
-        if named([STEP], self.texts.step(), self.spec.watch.debug):
-            lines.append(f"const int {STEP} = (int)nd_k; (void){STEP};")
+        lines += self.step_number()
         for name in self.model.terms:
             lines.append(f"const real {name} = {self.translator.value(f'terms[{name!r}]')};")
         return lines
+
+    def step_number(self) -> list[str]:
+        """Declare the number of the step, where a text reads it."""
+        if not named([STEP], self.texts.step(), self.spec.watch.debug):
+            return []
+        return [f"const int {STEP} = (int)nd_k; (void){STEP};"]
 
     def store(self, index: str) -> list[str]:
         """Store states and updated variables, computing the outputs."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from neurodriver.backends.synapse_sets import SynapseSet
 from neurodriver.run.synapse_links import Linked, LinkedSets
 
-from .circuit import first_units
+from .circuit import NetworkCircuit, first_units
 from .contrast import linear_of
 from .learning_texts import TEXTS
 from .network import Network, NetworkPath
@@ -115,12 +115,15 @@ class Synapses:
     network : Network
     weights : mapping of str to Weights
         Name of a path -> its initial weights.
+    made : NetworkCircuit
     lpu : LPU
-        Of the circuit of the network.
+        Of this circuit.
     """
 
-    def __init__(self, network: Network, weights: Mapping[str, Weights], lpu: LPU) -> None:
-        self.network = network
+    def __init__(
+        self, network: Network, weights: Mapping[str, Weights], made: NetworkCircuit, lpu: LPU
+    ) -> None:
+        self.network, self._made = network, made
         paths = network.paths.values()
         self._own = {path.name: network.parameters(path) for path in paths}
         self._rules = {path.name: rule_of(path, self._own[path.name]) for path in paths}
@@ -138,6 +141,7 @@ class Synapses:
         network, by_target = self.network, path.receiver.learns_by_target
         bins = network.cycles // BIN, network.plus // BIN
         numbers = {name: own[name] for name in TEXTS.numbers if name in own}
+        numbers["scale"] = network.scale(path)
         numbers["adapts"] = bool(own["swt_adapts"]) and not by_target
         numbers["balances"] = path.kind != "inhib" and path.receiver.hidden
         scale = float(own["cap_scale"])
@@ -150,10 +154,11 @@ class Synapses:
             offset=first_units(network)[path.receiver.name],
         )
 
-    @staticmethod
-    def _link(path: NetworkPath) -> Linked:
-        carried = "" if path.kind == "context" else path.name
-        return Linked((path.sender.name, path.receiver.name), carried, path.pairs.by_sender)
+    def _link(self, path: NetworkPath) -> Linked:
+        ends, place = (path.sender.name, path.receiver.name), self._made.paths.get(path.name)
+        if place is None:
+            return Linked(ends)
+        return Linked(ends, place.links, place.first, path.pairs.by_sender)
 
     @property
     def changes(self) -> NDArray[np.int64]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from neurodriver.circuit import Circuit, Connections, Population
 from neurodriver.errors import CircuitError, quoted
@@ -14,21 +14,60 @@ from neurodriver.model.kinds import SPIKES
 
 from .deep import AxonBurstNeuron, AxonContextArrivals, AxonContextNeuron, AxonPulvinarNeuron
 from .network import Network, NetworkLayer, NetworkPath
-from .neuron import AnyArrivals, AnyAxonNeuron, AxonArrivals, AxonNeuron
+from .neuron import AnyArrivals, AnyAxonNeuron, AxonArrivals, AxonNeuron, AxonSpikes
 from .neuron_pools import AxonPoolArrivals, AxonPoolNeuron
 from .starts import Weights, first_weights
-from .synapse import AxonSynapse
+from .synapse import MOST_WEIGHT, UNIT, AxonSynapse, carried
 
 CYCLE = 1e-3
 """Length of a cycle, which is one step, in s."""
 
 
-def circuit_of(network: Network, weights: Mapping[str, Weights] | None = None) -> Circuit:
-    """Return the circuit of a network.
+@dataclass(frozen=True)
+class PathPlace:
+    """Where the synapses of a path are in the circuit.
 
-    A layer ``Hidden`` becomes two populations. ``Hidden`` has the neurons. ``Hidden_arrivals`` sums
-    the arriving spikes, and is computed before ``Hidden`` in each step. Paths of the kind
-    ``context`` send no spikes, and are no part of the circuit; see `ContextPath`.
+    Attributes
+    ----------
+    links : str
+        Name of the connections that carry its weights.
+    first : int
+        Number of the first of its synapses there. They are ordered by sender.
+    """
+
+    links: str
+    first: int
+
+
+@dataclass(frozen=True)
+class NetworkCircuit:
+    """The circuit of a network, and where its paths are in it.
+
+    Attributes
+    ----------
+    circuit : Circuit
+    paths : dict of str to PathPlace
+        Without paths of the kind ``context``, which send no spikes; see `ContextPath`.
+    """
+
+    circuit: Circuit
+    paths: dict[str, PathPlace]
+
+
+def circuit_of(network: Network, weights: Mapping[str, Weights] | None = None) -> Circuit:
+    """Return the circuit of a network; see `placed_circuit`."""
+    return placed_circuit(network, weights).circuit
+
+
+def placed_circuit(
+    network: Network, weights: Mapping[str, Weights] | None = None
+) -> NetworkCircuit:
+    """Return the circuit of a network, and where its paths are in it.
+
+    A layer ``Hidden`` becomes three populations, which are computed one after the other in each
+    step. ``Hidden_spikes`` sums the weights of the spikes that arrive. These populations of all
+    layers are computed together. ``Hidden_arrivals`` has the mean over the layer, and ``Hidden``
+    the neurons. All paths that change the same conductance are one set of connections.
 
     Parameters
     ----------
@@ -36,30 +75,31 @@ def circuit_of(network: Network, weights: Mapping[str, Weights] | None = None) -
     weights : mapping of str to Weights, optional
         Name of a path -> its weights; the initial weights by default.
     """
+    spikes: list[Population] = []
     arrivals: list[Population] = []
     neurons: dict[str, Population] = {}
     for layer in network.layers.values():
-        first, neurons[layer.name] = _populations(network, layer, neurons)
-        arrivals.append(first)
+        made = _populations(network, layer, neurons)
+        spikes.append(made[0])
+        arrivals.append(made[1])
+        neurons[layer.name] = made[2]
     known = first_weights(network) if weights is None else weights
-    links = [
-        _connections(network, path, known[path.name].weight)
-        for path in network.paths.values()
-        if path.kind != "context"
-    ]
-    return Circuit(
-        [*arrivals, *neurons.values()],
+    links, paths = _connections(network, known)
+    phases = spikes, arrivals, [*neurons.values()]
+    circuit = Circuit(
+        [one for some in phases for one in some],
         links,
-        order=[[one.name for one in some] for some in (arrivals, neurons.values())],
+        order=[[one.name for one in some] for some in phases],
         shared={"minus": network.minus, "plus": network.plus},
         seed=network.seed,
     )
+    return NetworkCircuit(circuit, paths)
 
 
 def _populations(
     network: Network, layer: NetworkLayer, before: Mapping[str, Population]
-) -> tuple[Population, Population]:
-    """Return the population that sums the arriving spikes of a layer, and that of its neurons.
+) -> tuple[Population, Population, Population]:
+    """Return what sums the spikes that arrive at a layer, what has their mean, and the neurons.
 
     ``before`` are the neurons of the layers before, among them the driver.
     """
@@ -67,12 +107,22 @@ def _populations(
     models = _models(network, layer, bool(own["pool_inhibits"]))
     if own["pool_inhibits"]:
         axes = {"pool": layer.pools, "unit": layer.count // layer.pools}
-    name, ignored = f"{layer.name}_arrivals", _ignored(network, layer)
-    first = Population(models[0], name=name, axes=axes, ignored=ignored)
+    spikes = Population(AxonSpikes, layer.count, name=f"{layer.name}_spikes")
+    arrivals = Population(
+        models[0], name=f"{layer.name}_arrivals", axes=axes, spikes=spikes,
+        ignored=_ignored(network, layer),
+    )  # fmt: skip
     more: dict[str, Any] = {n: v for n, v in own.items() if n in models[1].params}
     if layer.driver is not None:
         more["driver"] = before[layer.driver.name]
-    return first, Population(models[1], name=layer.name, axes=axes, arrivals=first, **more)
+    neurons = Population(models[1], name=layer.name, axes=axes, arrivals=arrivals, **more)
+    return spikes, arrivals, neurons
+
+
+def first_units(network: Network) -> dict[str, int]:
+    """Return the number of the first unit of each layer; units are numbered layer by layer."""
+    counts = [layer.count for layer in network.layers.values()]
+    return dict(zip(network.layers, np.cumsum([0, *counts]).tolist(), strict=False))
 
 
 def _models(
@@ -94,25 +144,49 @@ def _models(
     return AxonArrivals, AxonBurstNeuron if network.bursts(layer) else AxonNeuron
 
 
-def first_units(network: Network) -> dict[str, int]:
-    """Return the number of the first unit of each layer; units are numbered layer by layer."""
-    counts = [layer.count for layer in network.layers.values()]
-    return dict(zip(network.layers, np.cumsum([0, *counts]).tolist(), strict=False))
+def _connections(
+    network: Network, weights: Mapping[str, Weights]
+) -> tuple[list[Connections], dict[str, PathPlace]]:
+    """Return the connections of all paths, and where each path is in them."""
+    sets: dict[str, list[NetworkPath]] = {}
+    for path in network.paths.values():
+        if path.kind != "context":
+            sets.setdefault(path.conductance, []).append(path)
+    places: dict[str, PathPlace] = {}
+    for conductance, paths in sets.items():
+        firsts = np.cumsum([0, *(len(path.pairs) for path in paths)]).tolist()
+        made = (PathPlace(conductance, first) for first in firsts)
+        places |= {path.name: place for path, place in zip(paths, made, strict=False)}
+    return [_joined(network, *one, weights) for one in sets.items()], places
 
 
-def _connections(network: Network, path: NetworkPath, weight: NDArray[np.float64]) -> Connections:
-    first, order, pairs = first_units(network), path.pairs.by_sender, path.pairs
-    behind = sum(layer.count for layer in network.layers.values())
-    cycles = int(network.parameters(path)["delay"]) + 1
+def _joined(
+    network: Network,
+    conductance: str,
+    paths: Sequence[NetworkPath],
+    weights: Mapping[str, Weights],
+) -> Connections:
+    """Return the connections of some paths, one after the other, each ordered by sender."""
+    first = first_units(network)
+    behind = 2 * sum(layer.count for layer in network.layers.values())
+    source, target, weight, delay = [], [], [], []
+    for path in paths:
+        order, pairs = path.pairs.by_sender, path.pairs
+        source.append(behind + first[path.sender.name] + pairs.pre[order])
+        target.append(first[path.receiver.name] + pairs.post[order])
+        weight.append(carried(weights[path.name].weight[order], network.scale(path)))
+        delay.append((int(network.parameters(path)["delay"]) + 1) * CYCLE)
+    delays = np.repeat(delay, [len(one) for one in source]) if len({*delay}) > 1 else delay[0]
+    most = MOST_WEIGHT * max(network.scale(path) for path in paths)
     return Connections(
         SPIKES,
-        path.conductance,
-        (behind + first[path.sender.name] + pairs.pre[order]).astype(np.int32),
-        (first[path.receiver.name] + pairs.post[order]).astype(np.int32),
-        delay=np.asarray(cycles * CYCLE),
-        data={"weight": weight[order]},
-        name=path.name,
-        plasticity=AxonSynapse(scale=network.scale(path)),
+        conductance,
+        np.concatenate(source).astype(np.int32),
+        np.concatenate(target).astype(np.int32),
+        delay=np.asarray(delays),
+        data={"weight": np.concatenate(weight)},
+        name=conductance,
+        plasticity=AxonSynapse(w_max=max(most, UNIT)),
     )
 
 

@@ -7,9 +7,8 @@ driver itself excites it.
 
 from __future__ import annotations
 
-from neurodriver.model.component import State, Weighted
+from neurodriver.model.component import State
 from neurodriver.model.fields import Source
-from neurodriver.model.kinds import SPIKES
 from neurodriver.model.pools import Reduce
 
 from .deep_parameters import (
@@ -25,7 +24,7 @@ from .deep_parameters import (
     RESETS,
     UNDRIVEN_DENDRITE,
 )
-from .neuron import ARRIVING, UPDATES, AxonArrivals, AxonNeuron
+from .neuron import ARRIVING, UPDATES, AxonArrivals, AxonNeuron, AxonSpikes
 
 
 class AxonBurstNeuron(AxonNeuron):
@@ -51,14 +50,9 @@ class AxonBurstNeuron(AxonNeuron):
 class AxonContextArrivals(AxonArrivals):
     """Arriving spikes of a ct layer, with those of maintenance paths."""
 
-    accesses = (*AxonArrivals.accesses, Weighted(SPIKES, receptor="maint"))
     updates = {**ARRIVING, "raw_m": "1"}
-    update = """
-        const bool heard = step - start >= ignored;
-        raw_e = heard ? exc : 0;
-        raw_i = heard ? inh : 0;
-        raw_m = heard ? maint : 0;
-    """
+    sources = {"spikes": Source("sum_e", "sum_i", "sum_m", model=AxonSpikes, by_number=True)}
+    parts = {"more": "raw_m = step - start >= ignored ? spikes.sum_m[$unit] : 0;"}
 
 
 class AxonContextNeuron(AxonBurstNeuron):

@@ -76,7 +76,7 @@ RESETS = "const real goes_on = 1 - fmax(1 - fabs(k - turn), 0);"
 
 DRIVEN = """
     const real undriven = 1 - in_plus * fmin(driver.cap_max / full_drive, 1);
-    const real burst = in_plus * drive * driver.Burst[$unit];
+    const real burst = in_plus * drive * driver.Burst[here.unit];
     const real raw_e = undriven * arriving + burst, ampa = undriven * GeSyn + tau_e * burst;
 """
 

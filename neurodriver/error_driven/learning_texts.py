@@ -1,8 +1,8 @@
 """The texts by which weights change: one for each rule, and those that apply the changes.
 
 ``linear`` is the linear weight, ``structural`` the structural weight, ``slow`` the sum of changes
-since structural weights changed last, and ``weight`` what a spike carries. Each rule adds the
-change that follows from one item. ``bin_weights`` are the weights of the bins in the sum of
+since structural weights changed last. A spike carries ``weight`` times ``scale``. Each rule adds
+the change that follows from one item. ``bin_weights`` are the weights of the bins in the sum of
 products of both ends.
 """
 
@@ -12,6 +12,7 @@ from neurodriver.model.synapse_texts import SynapseText, SynapseTexts
 
 from .contrast import GAIN
 from .neuron_text import BINS
+from .synapse import CARRIED
 
 LEAST_CAD = 0.1
 """In hidden layers the weights into a unit change only if its CaD is above this value."""
@@ -63,7 +64,7 @@ _APPLY = f"""
     linear = fmin(fmax(linear + change, 0), 1);
     {_CONTRAST}
     changed = 0;
-    send(weight);
+    send({CARRIED});
 """
 
 _CENTRED = """
@@ -86,11 +87,11 @@ _ADAPT = f"""
         {_CONTRAST}
     }}
     if (balances > 0) {{
-        const real scale = -0.005 * post.difference;
-        linear += scale * structural * (scale >= 0 ? 1 - linear : linear);
+        const real pull = -0.005 * post.difference;
+        linear += pull * structural * (pull >= 0 ? 1 - linear : linear);
         {_CONTRAST}
     }}
-    send(weight);
+    send({CARRIED});
 """
 
 _ACTIVE = f"post.CaD > {LEAST_CAD}"
@@ -100,7 +101,7 @@ TEXTS = SynapseTexts(
     kept=("trace",),
     numbers=(
         "lrate", "tau_trace", "synapse_threshold", "sub_mean", "swt_rate", "swt_least", "swt_most",
-        "adapts", "balances",
+        "adapts", "balances", "scale",
     ),
     vectors={"bin_weights": BINS},
     states={"bins": BINS, "LearnCaP": None, "LearnCaD": None, "CaD": None, "BurstPrv": None},
@@ -119,7 +120,7 @@ TEXTS = SynapseTexts(
         "apply": SynapseText("const real change = changed;" + _APPLY, when="changed != 0"),
         "apply, centred": SynapseText(_CENTRED + _APPLY, when="changed != 0"),
         "adapt": SynapseText(_ADAPT),
-        "send": SynapseText("send(weight);"),
+        "send": SynapseText(f"send({CARRIED});"),
     },
 )  # fmt: skip
 """The texts of all paths."""

@@ -9,20 +9,27 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from neurodriver.model.component import Access, NDComponent, State, Weighted
+from neurodriver.model.component import NDComponent, State, Weighted
 from neurodriver.model.fields import Field, Source
 from neurodriver.model.pools import Reduce
 
-from .neuron_text import BINS, CONSTANTS, FUNCTIONS, NUMBERS, PARAMETERS, PARTS, UPDATE, VGCC
+from .neuron_text import (
+    BINS,
+    CONSTANTS,
+    FUNCTIONS,
+    NEVER,
+    NUMBERS,
+    PARAMETERS,
+    PARTS,
+    UPDATE,
+    VGCC,
+)
 
 SOURCE = (
     "Axon 2, O'Reilly et al., https://github.com/emer/axon (no DOI); O'Reilly, Hazy & Herd 2016, "
     "doi:10.1093/oxfordhb/9780199842193.013.8"
 )
 """Source of equations and defaults."""
-
-NEVER = 2**31 - 1
-"""Value of ``clamped_from`` in layers without external input: no trial has so many cycles."""
 
 TRIAL = {
     "start": Field("1", whole=True, default=0, doc="step at which the trial began"),
@@ -39,27 +46,41 @@ UPDATES = {"spike_state": "1", "Spike": "1", "GeExt": "1", "Vm": "mV", "Act": "1
 """What units show to others, with units."""
 
 
-class AnyArrivals(NDComponent):
-    """Sums of the weights of the spikes that arrive at the units of a layer in a step.
+class AxonSpikes(NDComponent):
+    """Sums of the weights of the spikes that arrive at a unit in a step.
 
-    In the first ``ignored`` cycles of a trial the sums are 0, so that spikes of the trial before
+    These units are computed together, whatever their layer.
+    """
+
+    reference = SOURCE
+    accesses = (
+        Weighted("spike_state", receptor="exc"),
+        Weighted("spike_state", receptor="inh"),
+        Weighted("spike_state", receptor="maint"),
+    )
+    updates: ClassVar[dict[str, str]] = {"sum_e": "1", "sum_i": "1", "sum_m": "1"}
+    update = "sum_e = exc; sum_i = inh; sum_m = maint;"
+
+
+class AnyArrivals(NDComponent):
+    """What arrives at the units of a layer in a step, and its mean over the layer.
+
+    In the first ``ignored`` cycles of a trial nothing arrives, so that spikes of the trial before
     have no effect.
     """
 
     abstract = True
     reference = SOURCE
-    accesses: ClassVar[tuple[Access, ...]] = (
-        Weighted("spike_state", receptor="exc"),
-        Weighted("spike_state", receptor="inh"),
-    )
     updates = ARRIVING
     pools = {"mean_e": Reduce("mean", "raw_e", doc="excitation of the layer")}
+    sources = {"spikes": Source("sum_e", "sum_i", model=AxonSpikes, by_number=True)}
     shared = TRIAL
     fields = {"ignored": Field("1", whole=True, default=0, doc="cycles without arrivals")}
+    parts = {"more": ""}
     update = """
-        const bool heard = step - start >= ignored;
-        raw_e = heard ? exc : 0;
-        raw_i = heard ? inh : 0;
+        raw_e = step - start >= ignored ? spikes.sum_e[$unit] : 0;
+        raw_i = step - start >= ignored ? spikes.sum_i[$unit] : 0;
+        $more
     """
 
 
@@ -67,6 +88,7 @@ class AxonArrivals(AnyArrivals):
     """Arriving spikes of a layer without sub-pools."""
 
     axes = ("unit",)
+    parts = {"unit": "here.unit"}
 
 
 class AnyAxonNeuron(NDComponent):

@@ -14,6 +14,7 @@ class AxonPoolArrivals(AnyArrivals):
     """Arriving spikes of a layer with sub-pools."""
 
     axes = ("pool", "unit")
+    parts = {"unit": "here.pool * size(here.unit) + here.unit"}
     pools = {"pool_e": Reduce("mean", "raw_e", over="unit", doc="excitation of the sub-pool")}
 
 

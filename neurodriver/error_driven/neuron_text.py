@@ -90,6 +90,9 @@ PARAMETERS = {
     "plus_int": _g(3.0, "how much faster ActInt is in the plus phase"),
 }  # fmt: skip
 
+NEVER = 2**31 - 1
+"""Value of ``clamped_from`` in layers without external input: no trial has so many cycles."""
+
 POOL_PARAMETERS = {
     "pool_gi": _g(1.0, "strength of the inhibition of sub-pools"),
     "pool_fb": _g(1.0, "feedback of spikes in the fast inhibition of sub-pools"),

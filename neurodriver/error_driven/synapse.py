@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
+from numpy.typing import NDArray
+
 from neurodriver.model.component import Parameter
 from neurodriver.model.plasticity import Plasticity
 
@@ -10,17 +13,25 @@ from .neuron import SOURCE
 UNIT = 2.0**-24
 """What a spike adds is rounded down to a multiple of this. So sums are exact."""
 
+MOST_WEIGHT = 1.6
+"""Largest weight of a synapse: twice the largest structural weight."""
+
+CARRIED = f"floor(weight * scale * {1 / UNIT:.1f}) / {1 / UNIT:.1f}"
+"""What a spike carries, in the language of texts; ``scale`` is that of the path."""
+
+
+def carried(weight: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
+    """Return what spikes carry, in multiples of 2^-24; the same as `CARRIED`."""
+    out: NDArray[np.float64] = np.floor(weight * scale / UNIT) * UNIT
+    return out
+
 
 class AxonSynapse(Plasticity):
-    """Synapse that sends its weight times the scale of its path, in multiples of 2^-24.
+    """Synapse whose spikes carry its weight: that of Axon times the scale of its path.
 
-    The rule itself does not change the weight. `Trainer` sets weights at the end of a trial.
+    The rule itself does not change the weight. The texts of `Trainer` set it at the end of a trial.
     """
 
     reference = SOURCE
-    params = {
-        "scale": Parameter("1", default=1.0, at_least=0.0, doc="scale of the path"),
-        "w_max": Parameter("1", default=1.6, above=0.0, doc="largest weight"),
-    }
+    params = {"w_max": Parameter("1", default=MOST_WEIGHT, above=0.0, doc="largest weight")}
     bounds = (0.0, "w_max")
-    on_arrival = f"send(floor(weight * scale * {1 / UNIT:.0f}) / {1 / UNIT:.0f});"

@@ -224,7 +224,7 @@ class Trainer(Trials):
         if name in ("TrgAvg", "ActAvg"):
             one = self.learner.averages[found.name]
             return (one.target if name == "TrgAvg" else one.activity).reshape(found.shape)
-        values = np.asarray(self.lpu[found.name].get(name), np.float64)
+        values = np.asarray(self._populations[found.name].get(name), np.float64)
         items = () if self.items is None else (self.count,)
         size = values.size // (self.count * found.count)
         return values.reshape(*items, *found.shape, *(() if size == 1 else (size,)))
@@ -285,7 +285,7 @@ class Trainer(Trials):
             given = given.reshape(self.count, -1)
         elif given.ndim:
             given = given.ravel()
-        self.lpu[found.name].set(name, given if given.ndim else float(given))
+        self._populations[found.name].set(name, given if given.ndim else float(given))
 
     def _path(self, sender: str, receiver: str, kind: str) -> NetworkPath:
         name = path_name(sender, receiver, kind)

@@ -22,11 +22,11 @@ from neurodriver.run.lpu import LPU
 from neurodriver.run.state_reader import StateReader
 
 from .changes import Synapses
-from .circuit import CYCLE, circuit_of, first_units
+from .circuit import CYCLE, first_units, placed_circuit
 from .context import ContextPath
 from .learner import ItemStates, Learner
 from .network import Network, NetworkLayer
-from .neuron import NEVER
+from .neuron_text import NEVER
 from .starts import first_weights
 from .statistics import joined, target_statistics
 
@@ -69,9 +69,10 @@ class Trials:
         self.network, self.items = network, items
         self.count = 1 if items is None else int(items)
         weights = first_weights(network)
-        self.lpu = LPU(circuit_of(network, weights), CYCLE, batch=items, **options)
+        made = placed_circuit(network, weights)
+        self.lpu = LPU(made.circuit, CYCLE, batch=items, **options)
         self._read = StateReader(self.lpu, READ)
-        self.synapses = Synapses(network, weights, self.lpu)
+        self.synapses = Synapses(network, weights, made, self.lpu)
         self.learner = Learner(
             network, self.synapses, self.count, communicator, slow_interval, inhibition_interval
         )

@@ -33,16 +33,19 @@ class Linked:
     Attributes
     ----------
     ends : (str, str)
-        Populations of sources and targets, (sources, targets).
+        Populations of sources and targets.
     name : str
         Of the connections that carry the weights; empty where spikes carry none.
-    order : (synapses,) int64
+    first : int
+        Number of the first of the synapses among these connections; they follow each other.
+    order : (synapses,) int64 or None
         Numbers of the synapses in the order of these connections.
     """
 
     ends: tuple[str, str]
-    name: str
-    order: NDArray[np.int64]
+    name: str = ""
+    first: int = 0
+    order: NDArray[np.int64] | None = None
 
 
 class LinkedSets:
@@ -107,8 +110,7 @@ class LinkedSets:
     def _states(self, backend: Backend, population: str) -> list[int]:
         """Return the addresses of all states of a population; 0 of those that it does not have."""
         program, (part, *others) = backend.program, self._lpu[population]._parts
-        plain = not others and part.number not in program.layout.positions
-        if not plain:
+        if others or part.number in program.layout.positions:
             raise NeurodriverError(f"{quoted(population)}: texts read whole populations only")
         return [
             self._state(backend, part.number, one)
@@ -132,8 +134,11 @@ class LinkedSets:
         if len(parts) != 1:
             raise NeurodriverError(f"{quoted(link.name)}: no connections into one population")
         (part,) = parts
+        assert link.order is not None
+        stored = np.empty(part.plan.edges, np.int32)
+        stored[part.plan.order] = part.plan.places
         place = np.empty(len(link.order), np.int32)
-        place[link.order[part.plan.order]] = part.plan.places
+        place[link.order] = stored[link.first : link.first + len(link.order)]
         key = part.key("weight")
         return np.array([one.live.address(key) for one in backends], np.uint64), place
 

@@ -122,6 +122,26 @@ def test_strips_of_neighbours_have_the_bits_of_single_cells(dtype: str, width: i
         assert all(np.array_equal(a, b) for a, b in zip(found[0], other_way, strict=True))
 
 
+class Counted(nd.NDComponent):
+    """Counts the steps, and from step 2 on adds what a cell of another population has."""
+
+    axes, updates, states = ("x",), {"val": "1"}, {"val": nd.State("1", 1.0)}
+    sources = {"other": nd.Source("val")}
+    update = "val = step >= 2 ? step + other.val[here.x] : step;"
+
+
+def test_strips_know_the_step() -> None:
+    """A text without loops, and without inputs, may read it."""
+    first = nd.Population(Counted, axes={"x": 20}, name="first", other="second")
+    second = nd.Population(Counted, axes={"x": 20}, name="second", other="first")
+    found = []
+    for plans in (True, False):
+        with nd.LPU(nd.Circuit([first, second]), 1e-3, plans=plans) as lpu:
+            lpu.advance(4)
+            found.append(np.array(lpu["first"].get("val")))
+    assert all((one == 3 + 2 + 1).all() for one in found)
+
+
 class Base(nd.NDComponent):
     abstract, updates = True, {"val": "1"}
     params = {"tau": nd.Parameter("ms", default=3.0)}

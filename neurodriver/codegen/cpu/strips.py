@@ -149,6 +149,7 @@ class StripText:
             "const int nd_rest = (int)(nd_end - nd_t < nd_left ? nd_end - nd_t : nd_left);",
             "const int nd_m = nd_rest < nd_most ? nd_rest : nd_most;",
             *self.places.here("nd_t")[1:-1],
+            *self.component.step_number(),
             *(f"{kind} nd_w_{n}[{CHUNKS[0]} * ND_VECTOR] = {{0}};"
               for n, kind in self.carried.items()),
             *self.lines(test),
