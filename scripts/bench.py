@@ -59,6 +59,7 @@ CASES = (
     "sheet",
     "associator",
     "lvis",
+    "lvis_items",
     "lvis_changes",
 )
 
@@ -89,6 +90,7 @@ TABLE = (
     "reward",
     "hmax",
     "lvis",
+    "lvis_items",
     "lvis_changes",
 )
 """Cases that run on any backend, most with targets on the GPU."""
