@@ -32,8 +32,9 @@ class Rectified(NDComponent):
     def maximum_dt_allowed(self):
         return np.inf
 
-    def __init__(self, params_dict, access_buffers, dt, LPU_id=None, debug=False,
-                 cuda_verbose=False):
+    def __init__(
+        self, params_dict, access_buffers, dt, LPU_id=None, debug=False, cuda_verbose=False
+    ):
         self.num_comps = params_dict[self.params[0]].size
         self.dtype = params_dict[self.params[0]].dtype
         self.dt, self.params_dict, self.access_buffers = dt, params_dict, access_buffers
@@ -51,11 +52,16 @@ class Rectified(NDComponent):
         for k in self.inputs:
             self.sum_in_variable(k, self.inputs[k], st=st)
         self.update_func.prepared_async_call(
-            self.update_func.grid, self.update_func.block, st, self.num_comps, self.dt,
+            self.update_func.grid,
+            self.update_func.block,
+            st,
+            self.num_comps,
+            self.dt,
             *[self.internal_states[k].gpudata for k in self.internals]
             + [self.params_dict[k].gpudata for k in self.params]
             + [self.inputs[k].gpudata for k in self.accesses]
-            + [update_pointers[k] for k in self.updates])
+            + [update_pointers[k] for k in self.updates],
+        )
 
     def get_update_template(self, float_type):
         assert float_type == np.float64
@@ -68,6 +74,10 @@ class Rectified(NDComponent):
         func = SourceModule(self.get_update_template(self.dtype)).get_function("Rectified")
         func.prepare("i" + np.dtype(self.dtype).char + "PPPP")
         func.block = (256, 1, 1)
-        func.grid = (min(6 * cuda.Context.get_device().MULTIPROCESSOR_COUNT,
-                         (self.num_comps - 1) // 256 + 1), 1)
+        func.grid = (
+            min(
+                6 * cuda.Context.get_device().MULTIPROCESSOR_COUNT, (self.num_comps - 1) // 256 + 1
+            ),
+            1,
+        )
         return func

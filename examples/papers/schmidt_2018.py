@@ -326,8 +326,9 @@ def network(anatomy: Anatomy | None = None, seed: int = 0, grid: int = 0, **scal
         name: range(first, first + size)
         for name, first, size in zip(names, starts.tolist(), at.sizes.tolist(), strict=True)
     }
-    current = nd.StepInput("I", circuit.uids, np.repeat(at.current, at.sizes))
-    return circuit, [current] if at.current.any() else [], ranges
+    if not at.current.any():  # and uids of millions of neurons are not asked for
+        return circuit, [], ranges
+    return circuit, [nd.StepInput("I", circuit.uids, np.repeat(at.current, at.sizes))], ranges
 
 
 def _weight(mean: float, step: float) -> nd.Normal:

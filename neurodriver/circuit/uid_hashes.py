@@ -31,8 +31,9 @@ def hashes(uids: Iterable[str]) -> NDArray[np.uint64]:
 def hashes_of_numbered(names: Numbered) -> NDArray[np.uint64]:
     """Return the hashes of numbered names, (n,), without storing the names."""
     parts = [np.empty(0, np.uint64)]
+    loop = _compiled() if names.shape[0] >= MANY else None
     for name, count in names.parts:
-        head, loop = f"{name}/".encode(), _compiled() if count >= MANY else None
+        head = f"{name}/".encode()
         if loop is None or len(head) + DIGITS > BLOCK:
             parts += [hashes(some) for some in Numbered(((name, count),)).chunks()]
             continue

@@ -23,7 +23,7 @@ from .drawer import Asked, Drawer, Survey, pieces_of, spans_by
 from .drawn import DrawnBySource, ascend, reaching
 from .due import Bins, bins_of
 from .source_rows import SourceRows
-from .weights import ALIKE, BITS, Bounds, Reals, WeightStatistics, powers
+from .weights import ALIKE, BITS, MOST_MULTIPLE, Bounds, Reals, WeightStatistics, powers
 
 if TYPE_CHECKING:
     from ..delays import Spread
@@ -88,6 +88,10 @@ class DrawnThere(DrawnBySource):
         draws all weights in the order of the sources.
         """
         both = super().weights(beside)
+        if self._divisor is not None and not len(beside.target):
+            most = self.bounds.greatest / (self._grid * np.maximum(self._divisor, 1))
+            if most.max() <= MOST_MULTIPLE:
+                return both  # no unit depends on a sum
         total, error = both.bounds.total, self._error + 2.0**-50 * both.bounds.total
         low, high = (
             [powers(_with_total(both.bounds, total + sign * error), bits) for bits in BITS.values()]

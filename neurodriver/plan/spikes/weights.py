@@ -219,7 +219,8 @@ def units_of(
         unit[asked] = least[asked] / parts[asked]
         asked &= ~np.isnan(unit)
     unit[asked] = np.nan
-    unit = np.where(np.isnan(unit), powers(bounds, BITS[dtype]), unit)
+    if (none := np.isnan(unit)).any():
+        unit[none] = powers(bounds, BITS[dtype])[none]
     has = np.flatnonzero(bounds.degree)
     unit[bounds.degree == 0] = unit[has[0]] if len(has) else 1.0
     return Units.covering(bounds, unit)
