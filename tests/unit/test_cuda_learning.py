@@ -7,11 +7,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from learning_circuits import DT, RULES, told
+from device_code import check_text
+from learning_circuits import DT, RULES, Eligible, Rewarded, told
 from learning_on_cpu import LearningOnCPU
+from learning_values import Modulated, Sampled, everything
 from numpy.typing import NDArray
 from support import recorded, started
 
+from neurodriver.backends.cuda import schedule
+from neurodriver.backends.cuda.spike_delivery import parts_of, plan_delivery, with_learning
+from neurodriver.codegen.generate import generate
+from neurodriver.codegen.simt.device import device_text
+from neurodriver.codegen.simt.shape import Shape
 from neurodriver.model.plasticity import Plasticity
 from neurodriver.plan.compile import compile_circuit
 from neurodriver.plan.spikes.learning import LearningPlan
@@ -123,6 +130,23 @@ def test_bits_of_the_cpu(rule: type[Plasticity], case: str, dtype: str) -> None:
         read, got, _ = emulated(rule, case, dtype, calls)
         assert read[:-1].tobytes() == V[1:].astype(dtype).tobytes()
         assert got.tobytes() == weight.tobytes()
+
+
+@pytest.mark.needs("NVRTC")
+@pytest.mark.parametrize("rule", [Eligible, Rewarded, Sampled, Modulated])
+def test_the_text_compiles(rule: type[Plasticity]) -> None:
+    """With texts of doses and of intervals, and values of neurons; in turns and launch by launch."""
+    of_values = issubclass(rule, Sampled | Modulated)
+    circuit = everything(rule)[0] if of_values else told(rule())[0]
+    program = compile_circuit(circuit, DT, "float32", target=CUDA)
+    made, known = generate(program), type("Known", (), {"known": lambda self, kernel: ()})()
+    for stepwise in (False, True):
+        window = plan_delivery(program, stepwise).window
+        shape = with_learning(Shape(256, 1, not stepwise, window=window, marks=True), made.learning)
+        plan = schedule.LaunchPlan("grid", 132, shape, (1,) * len(made.tasks))
+        plan = schedule.finished(plan, made.tasks, 4)
+        parts: Any = parts_of(made, plan, known)  # type: ignore[arg-type]
+        check_text(device_text(parts, "float32", plan.shape))
 
 
 @pytest.mark.parametrize("case", ["anywhere", "windows"])
