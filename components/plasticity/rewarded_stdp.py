@@ -1,6 +1,6 @@
 """Pairs of spikes that a reward turns into changes."""
 
-from neurodriver.model.component import Parameter, State
+from neurodriver.model.component import Parameter
 from neurodriver.model.plasticity import Plasticity
 from neurodriver.model.traces import Doses, Trace
 
@@ -36,13 +36,12 @@ class RewardedSTDP(Plasticity):
     modulators = {"dopamine": Doses("tau_n", "dose", doc="level of dopamine")}
     pre = {"x": Trace("tau_plus", doc="spikes of the source")}
     post = {"y": Trace("tau_minus", doc="spikes of the target")}
-    synapse = {"c": State("", 0.0, doc="eligibility at the last event of the synapse")}
+    synapse = {"c": Trace("tau_c", doc="eligibility")}
     bounds = ("w_min", "w_max")
     between = """
         real gained = -dopamine * expm1(-since_event * rate) / rate;
         real lost = -base * tau_c * expm1(-since_event / tau_c);
         weight = clip(weight + c * (gained - lost));
-        c *= exp(-since_event / tau_c);
     """
     on_arrival = "c -= A_minus * y; send(weight);"
     on_spike = "c += A_plus * x;"

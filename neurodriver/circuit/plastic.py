@@ -13,6 +13,7 @@ from ..model.component import NDComponent
 from ..model.kinds import VariableKind
 from ..model.plasticity import Plasticity
 from ..model.rule_columns import misfits, shared_numbers
+from ..model.synapse_traces import taus
 from .circuit import Circuit, Connections
 from .drawn import Drawn
 from .projections import models_of
@@ -357,13 +358,13 @@ def _plain(
     for name in rule.columns:  # numbers would be in `data` by now
         law = "a distribution is for projections; connections have numbers"
         faults.add(f"{said}, '{name}': {law} (got {rule.columns[name]})")
-    known = {*_TIMES, "weight", "largest", *(f"{INITIAL}{name}" for name in rule.synapse)}
+    first = [f"{INITIAL}{name}" for name in rule.synapse if name not in taus(rule.synapse)]
+    known = {*_TIMES, "weight", "largest", *first}
     for key, column in data.items():
         if key in known:
             out[key] = np.asarray(column, np.float64)
         elif key.startswith(INITIAL) and key != INITIAL:
-            among = ", ".join(f"{INITIAL}{name}" for name in rule.synapse) or "none"
-            hint = near(key, [f"{INITIAL}{name}" for name in rule.synapse])
+            among, hint = ", ".join(first) or "none", near(key, first)
             what = f"{type(rule).__name__} has no variable of synapses called so"
             faults.add(f"{said}, '{key}': {what}{hint}; first values: {among}")
         elif key in shared:

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from functools import partial
 from hashlib import blake2b
 from typing import Any, ClassVar, Self
 
@@ -37,15 +36,13 @@ from .language import (
     used,
 )
 from .language.evaluate import Evaluator
-from .rule_calls import call_of
 from .rule_columns import Column, column_of, crossed_bounds, is_column, shared_numbers
 from .rule_declarations import check_declarations, mapping
+from .rule_names import GIVEN_TO_EVENTS, names_known
 from .rule_sums import sums_of
 from .rule_values import VALUE_TEXTS, ValueRead, values_of, with_symbols
+from .synapse_traces import as_stored, with_decays
 from .traces import Doses, Level, Trace
-
-GIVEN_TO_EVENTS = ("since_arrival", "since_spike", "since_event", "dt_ms")
-"""Names that the texts of events may read: ms since the events before, and the step in ms."""
 
 CALLS = {"clip": 1}
 PROCEDURES = {"send": 1}
@@ -77,8 +74,9 @@ class Plasticity:
         Numbers of the rule.
     constants : mapping of str to str
         Expressions of parameters and ``dt_ms``, computed once.
-    synapse : mapping of str to State
-        Numbers of each synapse beside ``weight``.
+    synapse : mapping of str to State or Trace
+        Numbers of each synapse beside ``weight``. A trace decays between the events of the synapse.
+        Texts of events change it.
     pre, post : mapping of str to Trace
         Traces of the source's and of the target's spikes. All synapses of a neuron share them.
     bounds : pair of str or float, or None
@@ -132,6 +130,7 @@ class Plasticity:
     on_spike: ClassVar[str] = ""
     on_step: ClassVar[str] = ""
     between: ClassVar[str] = ""
+    _drift: ClassVar[str] = ""  # what the class says; in `between` traces of synapses decay, too
     modulators: ClassVar[Mapping[str, Doses | Level]] = {}
     every: ClassVar[Mapping[str, str]] = {}
     on_call: ClassVar[Mapping[str, str]] = {}
@@ -153,7 +152,11 @@ class Plasticity:
             merged: dict[str, Any] = {}
             for base in reversed(cls.__mro__):
                 merged.update(mapping(cls, name, base.__dict__.get(name) or {}))
-            setattr(cls, name, merged)
+            setattr(cls, name, as_stored(cls, merged) if name == "synapse" else merged)
+        if "between" in cls.__dict__:
+            cls._drift = cls.between
+        if isinstance(cls._drift, str):
+            cls.between = with_decays(cls._drift, cls.synapse)
         check_declarations(cls, Plasticity, KINDS, _OWN)
         _check_texts(cls)
 
@@ -296,39 +299,6 @@ class Plasticity:
         return any("weight" in assigned(cls.checked(where).node) for where, _ in cls.texts())
 
     @classmethod
-    def known(cls, where: str) -> dict[str, Symbol]:
-        """Return the names that a text may use."""
-        fixed = partial(Symbol, hint="a text writes 'weight' and what 'synapse' declares")
-        found = {"dt_ms": fixed("step in ms", unit="ms")}
-        found.update({n: fixed("parameter") for n in cls.params})
-        constants = list(cls.constants)
-        if where.startswith("constants"):
-            constants = constants[: constants.index(where.split("'")[1])]
-        found.update({n: fixed("constant") for n in constants})
-        if where.startswith("constants"):
-            return found
-        own = ["weight", *cls.synapse]
-        found.update({n: Symbol("number of the synapse", writable=True) for n in own})
-        known = cls.modulators if where == "on_step" or where.startswith("every") else cls.doses()
-        found.update({n: fixed("modulator") for n in known})
-        if where.startswith("on_call") and (call := call_of(where.split("'")[1])):
-            found.update({n: fixed("number that the call gives") for n in call.given})
-        if where == "between":
-            found["since_event"] = fixed("time in ms", unit="ms")
-        if where.startswith("every"):
-            found.update({n: fixed("sum") for n, _ in sums_of(cls.every[where.split("'")[1]])[0]})
-        place = where.split("[")[0]
-        if place in ("on_arrival", "on_spike", "on_step", "on_dose"):
-            found.update({n: fixed("trace") for n in (*cls.pre, *cls.post)})
-        if place in ("on_arrival", "on_spike", "on_dose"):
-            found.update({n: fixed("time in ms") for n in GIVEN_TO_EVENTS})
-        if place in VALUE_TEXTS:
-            found.update({v.symbol: fixed("value of a neuron") for v in cls.values_read(place)})
-        if place in ("on_arrival", "on_dose"):
-            found["count"] = fixed("number of spikes")
-        return found
-
-    @classmethod
     def checked(cls, where: str) -> Checked:
         """Return the tree of a text with its types and its faults.
 
@@ -341,10 +311,10 @@ class Plasticity:
         if where.startswith("constants"):
             source = cls.constants[where.split("'")[1]]
             node: tree.Node = parse_expression(source, place)
-            return check(node, cls.known(where), source, place, draws=False)
+            return check(node, names_known(cls, where), source, place, draws=False)
         source = dict(cls.texts())[where]
         return check(
-            parse(source, place), cls.known(where), source, place, draws=False,
+            parse(source, place), names_known(cls, where), source, place, draws=False,
             calls=CALLS if cls.bounds is not None else None,
             procedures=PROCEDURES if where == "on_arrival" else None,
         )  # fmt: skip

@@ -11,6 +11,7 @@ from ..errors import Faults, UnitError
 from ..quantities import magnitude
 from .component import Parameter
 from .language import used
+from .synapse_traces import taus
 
 
 class Drawable(Protocol):
@@ -110,6 +111,8 @@ def shared_numbers(cls: Any) -> dict[str, str]:
         for name, one in getattr(cls, attribute).items():
             for given in (getattr(one, "tau", None), getattr(one, "jump", None)):
                 add(given, f"all synapses of a neuron share {attribute}['{name}']")
+    for name, tau in taus(cls.synapse).items():
+        add(tau, f"the trace '{name}' decays alike in all synapses")
     for name in cls.every:
         add(name, "all synapses have the same intervals")
     for value, time in cls.late.items():

@@ -13,6 +13,7 @@ from .language.words import RESERVED
 from .rule_calls import call_of
 from .rule_sums import sums_of
 from .rule_values import VALUE_TEXTS, values_of
+from .synapse_traces import misplaced, taus
 
 CHOICES = {"first": ("arrival", "spike"), "same_step": ("apart", "pair")}
 """Attribute -> what it may be."""
@@ -68,6 +69,8 @@ def check_declarations(cls: Any, base: Any, kinds: Kinds, own: Iterable[str]) ->
         _check_calls(cls, set(own), faults)
         _check_references(cls, faults)
         _check_values(cls, faults)
+        for text in misplaced(cls):
+            faults.add(text)
     for attribute, allowed in CHOICES.items():
         given = getattr(cls, attribute)
         if given not in allowed:
@@ -174,6 +177,9 @@ def _check_references(cls: Any, faults: Faults) -> None:
             hint = near(name, cls.params)
             faults.add(f"every['{name}']: must be a parameter with an interval in ms{hint}")
         _check_time(cls, name, f"every['{name}']", faults)
+    for name, tau in taus(cls.synapse).items():
+        _check_number(tau, numbers, f"synapse['{name}'], tau", faults)
+        _check_time(cls, tau, f"synapse['{name}'], tau", faults)
     doses = [name for name, one in cls.modulators.items() if hasattr(one, "tau")]
     for name in cls.on_dose:
         if name not in doses:

@@ -14,6 +14,8 @@ from ..circuit.validate import edge_name, groups_of
 from ..circuit.wiring import numbers_of
 from ..errors import Faults, NeurodriverError, near, quoted
 from ..model.rule_columns import misfits
+from ..model.synapse_traces import taus
+from ..state.synapse_traces import values_at
 from ..state.synapses import SynapseNames, Synapses
 from . import live
 from .synapse_calls import ready_call
@@ -161,7 +163,7 @@ class LearningConnections(SynapseChoice):
         if name in synapses.rule.doses():
             return np.asarray(synapses.level(name, self._simulation().step))
         self._check_name(synapses, name)
-        values = synapses.read(name).astype(np.float64)
+        values = values_at(synapses, name, self._simulation().step).astype(np.float64)
         return values if of is None else values[self.between(*self._ends(of))]
 
     def set(self, name: str, values: ArrayLike, *, at: Any = None, of: Ends | None = None) -> None:
@@ -200,6 +202,9 @@ class LearningConnections(SynapseChoice):
             level = self._level(name, values, at, of)
             return lambda: synapses.set_level(name, level, step)
         self._check_name(synapses, name)
+        if name in taus(synapses.rule.synapse):
+            say = "it is a trace, which follows from events; a number that is set is a nd.State"
+            raise NeurodriverError(f"'{self.name}', '{name}': {say}")
         which = self._which(at, of)
         numbers = self._numbers(name, values, len(which))
         if not known:

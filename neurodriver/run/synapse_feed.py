@@ -13,10 +13,12 @@ from ..backends.base import Backend, Batched
 from ..backends.tables import Probe
 from ..circuit.circuit import Circuit, Connections
 from ..circuit.plastic import learning_connections
+from ..model.synapse_traces import taus
 from ..plan.program import Program
 from ..plan.sorting import times_before
 from ..recorders.base import Columns, Recorder
 from ..recorders.synapses import SynapseRecorder
+from ..state.synapse_traces import values_at
 from ..state.synapses import ChosenSynapses, Synapses
 from .execution import RecorderFeed
 
@@ -40,6 +42,7 @@ class SynapseFeed(RecorderFeed):
         self._links = next(named)
         rule = self._links.plasticity
         assert rule is not None
+        self._rule = rule
         self._which = recorder.chosen(len(self._links))
         self._edges = recorder.edges(self._links)
         if self._edges is None:
@@ -73,13 +76,16 @@ class SynapseFeed(RecorderFeed):
         for columns in self.columns:
             row = np.empty((rows, columns.width), self._dtype)
             if rows:
-                row[:] = self._row(columns.variable)
+                row[:] = self._row(columns.variable, first + done)
             out[columns.variable] = row
         return out
 
-    def _row(self, name: str) -> NDArray[np.generic]:
+    def _row(self, name: str, step: int) -> NDArray[np.generic]:
         """Return values of the chosen synapses, or how many of them are in each bin, by copies."""
         rows: list[NDArray[Any]] = [one.read(name) for one in self._chosen]
+        if name in taus(self._rule.synapse):
+            every = (Synapses(one.backend, self._links) for one in self._chosen)
+            rows = [values_at(one, name, step)[self._which] for one in every]
         if self._edges is not None:
             rows = [np.histogram(values, self._edges)[0] for values in rows]
         return np.concatenate(rows)

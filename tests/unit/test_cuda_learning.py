@@ -135,7 +135,7 @@ def test_bits_of_the_cpu(rule: type[Plasticity], case: str, dtype: str) -> None:
 @pytest.mark.needs("NVRTC")
 @pytest.mark.parametrize("rule", [Eligible, Rewarded, Sampled, Modulated])
 def test_the_text_compiles(rule: type[Plasticity]) -> None:
-    """With texts of doses and of intervals, and values of neurons; in turns and launch by launch."""
+    """With texts of doses and intervals, and values of neurons; in turns and launch by launch."""
     of_values = issubclass(rule, Sampled | Modulated)
     circuit = everything(rule)[0] if of_values else told(rule())[0]
     program = compile_circuit(circuit, DT, "float32", target=CUDA)
