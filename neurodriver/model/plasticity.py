@@ -122,7 +122,7 @@ class Plasticity:
 
     params: ClassVar[Mapping[str, Parameter]] = {}
     constants: ClassVar[Mapping[str, str]] = {}
-    synapse: ClassVar[Mapping[str, State]] = {}
+    synapse: ClassVar[Mapping[str, Any]] = {}
     pre: ClassVar[Mapping[str, Trace]] = {}
     post: ClassVar[Mapping[str, Trace]] = {}
     bounds: ClassVar[tuple[str | float, str | float] | None] = None

@@ -43,11 +43,11 @@ def _of_part(
     """Return the steps of the last arrival or spike, in the order in which synapses are stored."""
 
     def stored(name: str) -> NDArray[Any]:
-        return synapses.backend.array(part.key(name))
+        return np.asarray(synapses.backend.array(part.key(name)))
 
     row = np.repeat(np.arange(plan.rows_of_sources), np.diff(part.first))
     arrived = stored("arrivals").reshape(-1, plan.rows_of_sources, 2)[:, :, 0].max(axis=0)
-    out = arrived[row].astype(np.float64)
+    out: NDArray[np.float64] = arrived[row].astype(np.float64)
     spikes, target = stored("spikes").reshape(-1, plan.depth), np.asarray(plan.arrays["code"])
     for _, start, stop, first, _, back in plan.arrays["block"].tolist():
         mine = (row >= first) & (row < first + stop - start)
