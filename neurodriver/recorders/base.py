@@ -30,6 +30,7 @@ from ..arguments import MANY_STEPS, ArgumentError, some, whole_number
 from ..circuit.uids import Who, uid_list
 from ..errors import RecordingError, near
 from ..results.sampling import sample_times
+from .cells import cells_asked, of_population
 
 Request = tuple[str, tuple[str, ...] | None]
 """A variable and the uids of it; None means all components that are not hidden."""
@@ -168,7 +169,9 @@ class Recorder(ABC):
     ----------
     record : list of (variable, uids)
         What to record; ``uids`` None means every component that updates the variable and is not
-        hidden. A `Population`, a part of one or a `Selection` stands for its uids.
+        hidden. A `Population`, a part of one or a `Selection` stands for its uids. ``"s1.val"`` is
+        ``val`` of the population ``s1``, and ``("s1.val", {"theta": 2})`` that of the cells with
+        this index along an axis.
     sample_interval : int
         Steps per row (see the module's sampling rule).
 
@@ -192,7 +195,8 @@ class Recorder(ABC):
     lenient = False
 
     def __init__(self, record: Iterable[tuple[str, Who | None]], sample_interval: int = 1) -> None:
-        self.record = _requests(record)
+        self._asked = some(record, "record")
+        self.record = _requests([one for one in self._asked if not of_population(one)])
         try:
             self.sample_interval = whole_number(sample_interval, "sample_interval", 1, MANY_STEPS)
         except ArgumentError as error:
@@ -214,8 +218,9 @@ class Recorder(ABC):
         """Whether a recording is going on."""
         return self._plan is not None
 
-    def attach(self, lpu: Any) -> None:  # noqa: B027  (most recorders do not read the LPU)
-        """Get to know the LPU; called before it is compiled."""
+    def attach(self, lpu: Any) -> None:
+        """Get to know the LPU, and what its populations are; called before it is compiled."""
+        self.record = _requests([cells_asked(one, lpu.circuit) for one in self._asked])
 
     def check(self) -> None:  # noqa: B027  (most recorders can always begin)
         """Raise RecordingError where a recording must not begin.

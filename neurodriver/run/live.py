@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..circuit.axis_parts import rows_at
 from ..circuit.circuit import Circuit, Group
 from ..circuit.selection import space_of
 from ..circuit.validate import admits, check_parameters
@@ -23,7 +24,7 @@ from ..model.kinds import VariableKind
 from ..model.vectors import elements
 from ..quantities import magnitude
 from .device_values import on_host
-from .live_fields import FieldPlace, field_of, rows_at
+from .live_fields import FieldPlace, field_of
 from .live_places import Live, Place, Rows, Values, keep_text, place_of
 from .live_pools import pool_values
 from .program_cache import ProgramCache

@@ -101,13 +101,16 @@ def test_chosen_groups_copies_and_files(tmp_path: Path) -> None:
     """Some groups by their names; copies of a batch; a file; every second step."""
     circuit = nd.Circuit([nested(), sheet()])
     some = ["nested.pool/5", "nested.pool/2"]
+    whole_pool = nd.MemoryRecorder([("nested.pool", None), ("sheet.V", {"t": 1, "x": 0})])
     path = tmp_path / "r.h5"
     recorders = [
         nd.MemoryRecorder([("pool", some), ("V", None)]),
         nd.HDF5Recorder(path, [("pool", None)], sample_interval=2),
     ]
-    with nd.LPU(circuit, DT, recorders=recorders) as lpu:
+    with nd.LPU(circuit, DT, recorders=[*recorders, whole_pool]) as lpu:
         lpu.run(6)
+    assert np.array_equal(whole_pool.recording.pool[:, [5, 2]], recorders[0].recording.pool[:])
+    assert whole_pool.recording.V.shape == (6, 300)
     rec, whole = recorders[0].recording, nd.open(path)
     V = rec.V.shaped("nested").reshape(6, 12, 35)
     assert np.allclose(rec.pool[:], V[:, [5, 2]].mean(axis=2))

@@ -349,6 +349,7 @@ FEATURES: dict[str, tuple[Run, dict[str, Any]]] = {
                                                   "overwrite": False}),
     "MemoryRecorder": (_recorder(nd.MemoryRecorder), {"record": [("V", None)],
                                                       "sample_interval": 1}),
+    "MemoryRecorder of cells": (_recorder(nd.MemoryRecorder), {"record": [("cells.v", None)]}),
     "plot_recording": (_plot, {"recording": ..., "variables": ["V"], "uids": None, "title": None,
                                "between": None, "start": None, "stop": None, "ax": None}),
     "compare": (_compare, {"runs": ..., "by": "population", "start": 0.0, "stop": None,

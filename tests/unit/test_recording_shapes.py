@@ -44,6 +44,31 @@ def test_rows_have_the_shape_of_the_cells(tmp_path: Path) -> None:
             V.shaped("tow")
 
 
+def test_cells_by_population_and_index() -> None:
+    """What a request names before the circuit is known; again in another LPU."""
+    one, two = population("one"), population("two")
+    circuit = nd.Circuit([one, two])
+    some = nd.MemoryRecorder([("two.V", {"t": 1, "y": slice(1, 3)}), ("one.r", None)])
+    for _ in range(2):
+        with nd.LPU(circuit, dt=1e-3, recorders=[some]) as lpu:
+            lpu.run(steps=2)
+        rec = some.recording
+        assert rec.V.shaped("two").shape == (2, 1, 2, 4)
+        assert rec.r.shaped("one").shape == (2, 2, 3, 4)
+        assert rec.V[0].tolist() == np.arange(24.0).reshape(2, 3, 4)[1, 1:].ravel().tolist()
+        some = nd.MemoryRecorder(some.record)
+    for entry, said in (
+        (("tow.V", {"t": 1}), "no population 'tow'; there are one, two"),
+        (("two.V", {"z": 1}), "'two.V': no axis 'z'; its axes are t, y, x"),
+        (("two.V", {"t": 2}), "'two.V': index 2 is out of bounds"),
+        (("two.V", ["two/1"]), "'two.V' takes indices along axes, got ['two/1']"),
+        (("V", {"t": 2}), "'V' with {'t': 2}; name a population and a variable"),
+    ):
+        with pytest.raises(RecordingError) as caught:
+            nd.LPU(circuit, dt=1e-3, recorders=[nd.MemoryRecorder([entry])])
+        assert said in str(caught.value)
+
+
 def test_cells_that_are_no_block() -> None:
     """Told, with the axes."""
     one = population("one")
