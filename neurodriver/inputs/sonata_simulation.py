@@ -318,7 +318,7 @@ def read_csv_spikes(path: Path, populations: str | list[str]) -> list[Any]:
     try:
         time = np.array([float(row["timestamps"]) for row in rows]) / 1e3
         node = np.array([int(row["node_ids"]) for row in rows], np.int64)
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, OverflowError) as error:
         raise InputError(f"{path}: times and node ids must be numbers ({error})") from None
     names = np.array([row.get("population") or wanted[0] for row in rows])
     return [(name, time[names == name], node[names == name]) for name in wanted]
@@ -353,4 +353,7 @@ def _csv(path: Path, columns: Iterable[str], separator: Any) -> list[dict[str, s
     for name in columns:
         if not rows or name not in rows[0]:
             raise InputError(f"{path}: has no rows with a column {quoted(name)}")
+    for line, row in enumerate(rows, 2):
+        if None in row or None in row.values():
+            raise InputError(f"{path}: line {line} has not as many fields as the header")
     return rows

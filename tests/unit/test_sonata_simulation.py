@@ -146,6 +146,24 @@ def test_currents_of_a_table(tmp_path: Path) -> None:
     assert_allclose(injected(one, 40), want, rtol=0, atol=0)
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "has no rows with a column 'timestamps'"),
+        ("timestamps amps\n1 2 3\n", "line 2 has not as many fields as the header"),
+        ("timestamps amps\n1 2\n1\n", "line 3 has not as many fields"),
+        ("timestamps amps\n1 x\n", "times and currents must be numbers"),
+        ("timestamps amps\n3 1\n1 1\n", "times must ascend"),
+    ],
+)
+def test_tables_at_fault(tmp_path: Path, text: str, said: str) -> None:
+    """A table without rows, with too many fields, with words, and in the wrong order."""
+    (tmp_path / "current.csv").write_text(text)
+    entry = {"input_type": "csv", "module": "IClamp", "file": "current.csv"}
+    with pytest.raises(CircuitError, match=rf"inputs\.one: .*current\.csv: {said}"):
+        nd.read_sonata_simulation(described(tmp_path, inputs={"one": entry}))
+
+
 def clamped(**changed: Any) -> dict[str, Any]:
     """Return inputs with a changed current."""
     return {"inputs": {"one": {**INPUTS["step"], **changed}}}
