@@ -190,7 +190,7 @@ class SynapseSets:
         sizes = [len(one.source) for one in sets.values()]
         self._begin = dict(zip(sets, np.cumsum([0, *sizes]).tolist(), strict=False))
         self._counts = place.store(np.zeros(sum(sizes), np.int64))
-        self._given = place.store(np.zeros((len(texts.given), copies, targets)))
+        self._given = {name: place.store(np.zeros((copies, targets))) for name in texts.given}
         self._arrays = {name: self._stored(one) for name, one in sets.items()}
         self._runs: dict[tuple[tuple[str, str], ...], tuple[Stored, Stored, Any, Stored]] = {}
         self._bound: tuple[Addresses, Addresses, Mapping[str, Stored]] = {}, {}, {}
@@ -266,11 +266,8 @@ class SynapseSets:
         """
         if not texts:
             return
-        if given:
-            known = np.zeros((len(self.texts.given), self.copies, self._targets))
-            for name, values in given.items():
-                known[self.texts.given.index(name)] = values
-            self._given.write(known)
+        for name, values in given.items():
+            self._given[name].write(values)
         key = tuple(texts.items())
         if key not in self._runs:
             self._runs[key] = self._prepared(texts)
@@ -307,9 +304,9 @@ class SynapseSets:
         ]
         offset = self.sets[name].offset
         given = [
-            self._given.address + 8 * ((i * copies + copy) * self._targets + offset)
+            self._given[one].address + 8 * (copy * self._targets + offset)
             for copy in range(copies)
-            for i in range(len(texts.given))
+            for one in texts.given
         ]
         states, sent, _ = self._bound
         none = np.zeros(0, np.uint64)
