@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..arguments import text
 from ..circuit.axis_parts import rows_at
 from ..circuit.circuit import Circuit, Group
 from ..circuit.selection import space_of
@@ -226,6 +227,7 @@ class Components:
             Where some of the components have nothing of that name.
         """
         simulation = self._simulation()
+        text(name, "get: name")
         if own := self._elements(name):
             columns = np.stack([self._read(one) for one in own], -1)
             return columns.reshape(*self._shape, len(own)).view(CopiedValues)

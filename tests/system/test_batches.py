@@ -589,13 +589,13 @@ def test_inputs_at_other_places() -> None:
 def test_merged_synapses_have_no_parameters_of_copies() -> None:
     circuit = noisy_graph(8)
     batch = nd.Batch(2, parameters={("SynapseAMPA", "gmax"): [0.02, 0.03]})
-    with pytest.raises(nd.NeurodriverError, match="make the LPU with merge=False"):
+    with pytest.raises(nd.NeurodriverError, match=r"make the LPU with keep=\['SynapseAMPA.gmax'\]"):
         nd.LPU(circuit, DT, batch=batch)
-    with nd.LPU(
-        circuit, DT, [], [nd.MemoryRecorder([("g", None)])], batch=batch, merge=False
-    ) as lpu:
-        recording: Any = lpu.run(STEPS).recording
-    assert not np.array_equal(recording[0].g[:], recording[1].g[:])
+    for more in ({"merge": False}, {"keep": "SynapseAMPA.gmax"}):
+        recorder = nd.MemoryRecorder([("g", None)])
+        with nd.LPU(circuit, DT, [], [recorder], batch=batch, **more) as lpu:
+            recording: Any = lpu.run(STEPS).recording
+        assert not np.array_equal(recording[0].g[:], recording[1].g[:])
 
 
 def test_a_class_with_code_of_its_own_has_no_copies() -> None:
