@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import shutil
 import tempfile
@@ -24,6 +25,47 @@ NODES = {
     "s": node("AlphaSynapse", ALPHA, reverse=0.0),
     "b": node("LeakyIAF", IAF, side="left"),
 }
+NESTML = """
+model cell:
+    state:
+        V_m mV = E_L
+        refr_t ms = 0 ms
+    equations:
+        kernel g = exp(-t / tau_g)
+        V_m' = (E_L - V_m) / tau + (unit * convolve(g, ex) + I_stim) / C_m
+        refr_t' = -1 / s
+    parameters:
+        E_L mV = -70 mV
+        tau ms = 10 ms
+        tau_g ms = 2 ms
+        C_m pF = 0.25 nF
+    internals:
+        unit pA = 1 pA
+    input:
+        ex <- spike
+        I_stim pA <- continuous
+    output:
+        spike
+    update:
+        if refr_t > 0 ms:
+            integrate_odes(refr_t)
+        else:
+            integrate_odes(V_m)
+    onCondition(refr_t <= 0 ms and V_m >= -55 mV):
+        refr_t = 2 ms
+        V_m = E_L
+        emit_spike()
+"""
+SIMULATION = {
+    "manifest": {"$HERE": "."},
+    "network": "$HERE/circuit_config.json",
+    "run": {"tstop": 20.0, "dt": 0.1},
+    "node_sets": {"some": {"population": "cells", "node_id": [0, 2]}, "both": ["some", "cells"]},
+    "inputs": {
+        "step": {"input_type": "current_clamp", "module": "IClamp", "node_set": "both",
+                 "amp": [100.0, 50.0], "delay": [2.0, 5.0], "duration": [1.0, 3.0]},
+    },
+}  # fmt: skip
 NEUROML = """<?xml version="1.0"?>
 <neuroml xmlns="http://www.neuroml.org/schema/neuroml2" id="x">
 <iafTauCell id="tau" leakReversal="-50mV" thresh="-55mV" reset="-0.07V" tau="30ms"/>
@@ -63,6 +105,8 @@ def make(folder: Path) -> dict[str, Path]:
         file["spike_state/data/index"] = np.zeros(20, np.int32)
     populations().save(out["sonata"])  # and the files of nodes and edges beside it
     out["neuroml"].write_text(NEUROML)
+    out["nestml"].write_text(NESTML)
+    out["simulation"].write_text(json.dumps(SIMULATION, indent=1))
     out["edges"].write_text("a,b,weight\n" + "".join(f"n{i},n{i + 1},{i / 4}\n" for i in range(30)))
     trainer().save(out["weights"])
     ones = np.ones((2, 3), np.float32)
@@ -83,6 +127,7 @@ NAMES = {
     "sonata": "circuit_config.json", "sonata_nodes": "circuit_config/cells_nodes.h5",
     "sonata_edges": "circuit_config/cells_to_cells_edges.h5",
     "sonata_types": "circuit_config/cells_to_cells_edge_types.csv",
+    "nestml": "neurons.nestml", "simulation": "simulation_config.json",
     "neuroml": "cells.nml", "nir": "network.nir", "edges": "edges.csv", "weights": "weights.h5",
 }  # fmt: skip
 
@@ -105,6 +150,16 @@ def _sonata(path: Path) -> nd.Circuit:
         (place,) = Path(folder).rglob(path.name)
         shutil.copy(path, place)
         return nd.Circuit.from_sonata(config)
+
+
+def _simulation(path: Path) -> list[Any]:
+    with tempfile.TemporaryDirectory() as folder:
+        params = {"resting_potential": -70.0, "reset_potential": -70.0, "threshold": -50.0}
+        params |= {"time_constant": 10.0, "capacitance": 250.0}
+        cells = nd.Population("LeakyIAFDelta", 4, name="cells", **params)
+        nd.Circuit([cells]).save(Path(folder, NAMES["sonata"]))
+        it = nd.read_sonata_simulation(shutil.copy(path, folder))
+        return [it.circuit.digest, it.dt, it.duration, *(one.targets for one in it.inputs)]
 
 
 def _edges(path: Path) -> nd.Circuit:
@@ -156,6 +211,7 @@ READ: dict[str, Callable[[Path], Any]] = {
     "circuit": nd.Circuit.from_file, "rules": nd.Circuit.from_file, "gexf": nd.Circuit.from_file,
     "rows": _input, "events": _input, "recording": _recording, "checkpoint": Checkpoint,
     "sonata": _sonata, "sonata_nodes": _sonata, "sonata_edges": _sonata, "sonata_types": _sonata,
+    "nestml": nd.read_nestml, "simulation": _simulation,
     "neuroml": nd.read_neuroml, "nir": nd.Circuit.from_nir, "edges": _edges, "weights": _weights,
 }  # fmt: skip
 """What reads a file of each kind."""
