@@ -1,10 +1,21 @@
-"""Conditioning: of a hundred stimuli, the one that comes before a reward gets the largest response.
+"""Conditioning: of a hundred stimuli, the response grows to the one that is followed by a reward.
 
 The network is that of `izhikevich_2007.py`. A stimulus makes 50 random neurons fire. One of a
 hundred stimuli comes every 100 to 300 ms, in random order. Up to 1 s after the first stimulus
-dopamine is released, while three to nine others come. The neurons of the first stimulus
-reliably fire before the reward, so their synapses grow. After an hour its response is larger than
-that of any other stimulus. A response is the number of excitatory neurons that fire within 10 ms.
+dopamine is released, while others come. The neurons of the first stimulus reliably fire before the
+reward, so their synapses grow. A response is the number of excitatory neurons that fire within
+10 ms.
+
+After 3,600 s, in single precision on a GPU, for eight seeds of the noise and one wiring:
+
+    response                first 200 s      last 200 s       growth
+    to the first stimulus   49 to 53         78 to 101        1.6 to 1.9
+    to the others, mean     58 to 59         67 to 69         1.1 to 1.2
+    rank of the first       85 to 99         1 to 6
+
+With this wiring the first stimulus has one of the smallest responses of all before. After an hour
+it has the largest one in four of eight runs, and one of the six largest in all. Its synapses are at
+1.35 to 1.70 mV then, and all at 0.99 to 1.02 mV.
 
 Izhikevich, E. M. Solving the distal reward problem through linkage of STDP and dopamine signaling.
 Cereb Cortex 17, 2443-2452 (2007). https://doi.org/10.1093/cercor/bhl152
