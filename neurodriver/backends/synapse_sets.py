@@ -75,7 +75,7 @@ class SynapsePlace(Protocol):
         ...
 
 
-class HostArray:
+class StoredOnHost:
     """An array in host memory."""
 
     def __init__(self, values: NDArray[Any]) -> None:
@@ -106,11 +106,11 @@ class HostSynapses:
     def __init__(self, texts: SynapseTexts, dtype: np.dtype, threads: int) -> None:
         (library,) = build([(host_text(texts, dtype.name), ())])
         self._run, self._threads = library.nd_run, threads
-        self._stored: list[HostArray] = []
+        self._stored: list[StoredOnHost] = []
 
-    def store(self, values: NDArray[Any]) -> HostArray:
+    def store(self, values: NDArray[Any]) -> StoredOnHost:
         """Return an array with these values."""
-        self._stored.append(HostArray(values))
+        self._stored.append(StoredOnHost(values))
         return self._stored[-1]
 
     def run(self, sets: Stored, begin: Stored, count: int, work: NDArray[np.int64]) -> None:

@@ -68,7 +68,7 @@ def device_text(texts: SynapseTexts, dtype: str) -> str:
 def rows_text(texts: SynapseTexts, dtype: str) -> str:
     """Return the function ``nd_run_row``, for threads that share a row, in words of both."""
     kind = "float" if dtype == "float32" else "double"
-    writers = [_Writer(texts, name) for name in texts.texts]
+    writers = [_SynapseWriter(texts, name) for name in texts.texts]
     lines = [line for i, one in enumerate(writers) for line in one.of_row(i)]
     given = "const nd_synapses &nd_s, int nd_j, int nd_lane, int nd_lanes"
     cases = [
@@ -79,7 +79,7 @@ def rows_text(texts: SynapseTexts, dtype: str) -> str:
     return "\n".join([*head, header("codegen/synapse_texts.h"), *lines, *run])
 
 
-class _Writer(CText):
+class _SynapseWriter(CText):
     """Writes the function of one text."""
 
     def __init__(self, texts: SynapseTexts, name: str) -> None:

@@ -1,4 +1,4 @@
-"""``Synapses``: the weights of all paths, and which texts change them after a trial."""
+"""``PathSynapses``: the weights of all paths, and which texts change them after a trial."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def rule_of(path: NetworkPath, own: Mapping[str, float | bool]) -> str:
     return rule if own["tau_trace"] == 1 else f"{rule}, averaged"
 
 
-class Synapses:
+class PathSynapses:
     """The weights of all paths of a network, in the memory of the backend.
 
     Parameters

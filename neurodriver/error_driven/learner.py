@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .averages import Averages
-from .changes import Synapses, rate_factors
+from .changes import PathSynapses, rate_factors
 from .network import Network
 from .starts import first_averages
 
@@ -29,7 +29,7 @@ class Learner:
     Parameters
     ----------
     network : Network
-    synapses : Synapses
+    synapses : PathSynapses
         The weights.
     items : int
         Number of items that this process shows at the same time.
@@ -53,7 +53,7 @@ class Learner:
     def __init__(
         self,
         network: Network,
-        synapses: Synapses,
+        synapses: PathSynapses,
         items: int,
         communicator: Intracomm | None,
         slow_interval: int,

@@ -21,7 +21,7 @@ from neurodriver.errors import RequestError, near, quoted
 from neurodriver.run.lpu import LPU
 from neurodriver.run.state_reader import StateReader
 
-from .changes import Synapses
+from .changes import PathSynapses
 from .circuit import CYCLE, first_units, placed_circuit
 from .context import ContextPath
 from .learner import ItemStates, Learner
@@ -72,7 +72,7 @@ class Trials:
         made = placed_circuit(network, weights)
         self.lpu = LPU(made.circuit, CYCLE, batch=items, **options)
         self._read = StateReader(self.lpu, READ)
-        self.synapses = Synapses(network, weights, made, self.lpu)
+        self.synapses = PathSynapses(network, weights, made, self.lpu)
         self.learner = Learner(
             network, self.synapses, self.count, communicator, slow_interval, inhibition_interval
         )

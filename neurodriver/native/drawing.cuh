@@ -271,7 +271,7 @@ ND_KERNEL void nd_write(const nd_rule *rules, const nd_piece *pieces, integer wh
 }
 
 /* The connections of a source are sorted by delay: those of one delay form a bin. `low` is the least
- * delay of each source, less one, and `bins` tells where its bins begin. */
+ * delay of each source, less one, and `bins` holds where its bins begin. */
 struct nd_binned {
     const int *low;
     const integer *bins, *first;    /* of each source: first bin, first connection */

@@ -17,7 +17,7 @@ _THREADS, _WAVES = 256, 16
 """Threads of a block, and blocks of each multiprocessor at most."""
 
 
-class DeviceArray:
+class StoredOnDevice:
     """An array in the memory of a GPU."""
 
     def __init__(self, device: Device, values: NDArray[Any]) -> None:
@@ -57,14 +57,14 @@ class DeviceSynapses:
     """
 
     def __init__(self, texts: SynapseTexts, dtype: np.dtype, device: Device) -> None:
-        self._device, self._stored = device, list[DeviceArray]()
+        self._device, self._stored = device, list[StoredOnDevice]()
         with device.current():
             self._code = Loaded(device, compile_cubin(device_text(texts, dtype.name), device.arch))
             self._run = self._code.function("nd_run")
 
-    def store(self, values: NDArray[Any]) -> DeviceArray:
+    def store(self, values: NDArray[Any]) -> StoredOnDevice:
         """Return an array with these values."""
-        self._stored.append(DeviceArray(self._device, values))
+        self._stored.append(StoredOnDevice(self._device, values))
         return self._stored[-1]
 
     def run(self, sets: Stored, begin: Stored, count: int, work: NDArray[np.int64]) -> None:

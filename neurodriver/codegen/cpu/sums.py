@@ -25,7 +25,7 @@ class SumText(StoredInputs):
         super().__init__(component, access)
         self.parts: Sequence[SumText] = ()  # what is added to the sum
         self.silent = False  # set while the text for a silent row is written
-        self.placed = False  # set once a tile has declared where its values begin
+        self.tiled = False  # set once a tile has declared where its values begin
 
     @property
     def kind(self) -> str:
@@ -66,7 +66,7 @@ class SumText(StoredInputs):
         """Return the value of the element beside a component, or the sum of several."""
         values = [
             f"nd_here{end}_{self.access.name}[{lane}]"
-            if self.placed and self.of_input(end)
+            if self.tiled and self.of_input(end)
             else f"nd_in{end or ''}_{self.access.name}[{component}]"
             for end in range(self.ends)
         ]
@@ -83,7 +83,7 @@ class SumText(StoredInputs):
 
     def tile(self) -> list[str]:
         """Declare what belongs to one tile: where values are equal, all read the first ones."""
-        self.placed, name = True, self.access.name
+        self.tiled, name = True, self.access.name
         return [
             f"const real *__restrict nd_here{end}_{name} = nd_in{end or ''}_{name} + "
             f"(nd_level_{name}[{self.size(f'input {end}')}] ? 0 : nd_t);"

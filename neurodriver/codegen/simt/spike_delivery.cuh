@@ -246,7 +246,7 @@ template <class Delivery> ND_FN void nd_send_own(unsigned now, const nd_outgoing
 
 #if ND_DUE
 /* ND_SIDE: spikes side by side in the history that a warp looks at together: those of the last steps
- * are dealt over all warps, because most of them have something due. */
+ * are distributed over all warps, because most of them have something due. */
 enum { ND_SIDE = 2 };
 
 /* Called by a warp: adds the spikes of its threads to the history, as spikes of a row. `outgoing`
@@ -264,7 +264,7 @@ template <class Delivery> ND_FN void nd_remember(long long row, const nd_outgoin
     __stcg(Delivery::sent() + place, make_uint4((unsigned)outgoing.begin, 0u, (unsigned)outgoing.more, 0u));
 }
 
-/* The connections of a spike that are due in a row; notes in the history when it is due again. */
+/* The connections of a spike that are due in a row; marks in the history when it is due again. */
 template <class Delivery> ND_FN nd_outgoing nd_take_due(unsigned place, int row)
 {
     uint4 spike = __ldcg(Delivery::sent() + place);

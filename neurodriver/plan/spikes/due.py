@@ -204,7 +204,7 @@ def arrivals(
 
 
 @dataclass(frozen=True)
-class Choice:
+class DueChoice:
     """Whether an access is delivered when due, and why, in words."""
 
     due: bool
@@ -213,7 +213,7 @@ class Choice:
 
 def choose(
     layout: Layout, degree: Integers, width: int, ahead: int, wide: bool, alone: bool
-) -> Choice:
+) -> DueChoice:
     """Choose how the connections of an access deliver spikes.
 
     Parameters
@@ -231,19 +231,19 @@ def choose(
         Whether no others deliver into the same slots.
     """
     if not layout.target.threads or degree.max(initial=0) <= FEW:
-        return Choice(False, "")
+        return DueChoice(False, "")
     if not alone or any(one.plasticity is not None for one in layout.circuit.connections):
-        return Choice(False, "ahead: stencils or synapses that learn reach the circuit")
+        return DueChoice(False, "ahead: stencils or synapses that learn reach the circuit")
     size, depth = 8 if wide else 4, ahead + layout.window + 1
     if depth * width > MOST_SLOTS:
-        return Choice(True, f"when due: {depth:,} slots of each target are too many")
+        return DueChoice(True, f"when due: {depth:,} slots of each target are too many")
     arrivals = float(degree.sum()) * FIRING * layout.dt
     alive = int(np.count_nonzero(degree)) * FIRING * layout.dt * ahead
     early = BARRIER + arrivals / _per_second(depth * width * size)
     late = 2 * BARRIER + LOOK + 4 * READ * alive + arrivals / _per_second(width * size)
     said = f"{1e6 * late:.1f} us a step at {FIRING:g} Hz, ahead {1e6 * early:.1f} us"
     better = bool(late < early)
-    return Choice(better, ("when due: " if better else "not when due: ") + said)
+    return DueChoice(better, ("when due: " if better else "not when due: ") + said)
 
 
 def check_slots(depth: int, width: int) -> None:
