@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Iterator, Mapping
 
 from .plasticity import Plasticity
+from .synapse_traces import taus
 from .traces import Doses, Trace
 
 Rule = type[Plasticity]
@@ -33,7 +34,9 @@ def rule_page(rule: Rule) -> list[str]:
     if rule.synapse:
         lines.append("numbers of each synapse beside weight")
     for name, state in rule.synapse.items():
-        lines.append(f"  {name} [{state.unit}] {state.doc}; starts at {state.initial}")
+        tau = taus(rule.synapse).get(name)
+        course = f"decays with {tau}" if tau else f"starts at {state.initial}"
+        lines.append(f"  {name} [{state.unit}] {state.doc}; {course}")
     lines += ["mathematics", *[f"  {name} = {text}" for name, text in rule.constants.items()]]
     if rule.bounds is not None:
         lines.append("  clip(x): x between {} and {}".format(*rule.bounds))

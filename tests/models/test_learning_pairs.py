@@ -124,6 +124,41 @@ def test_every_rule_is_here() -> None:
     assert set(CHANGES) == {name for name in RULES if not getattr(nd, name).on_step}
 
 
+PUBLISHED: dict[str, dict[str, float]] = {
+    "PairSTDP": {"A_plus": 0.005, "ratio": 1.05, "tau_plus": 20, "tau_minus": 20},
+    "WeightedSTDP": {"learning_rate": 0.01, "alpha": 1, "mu_plus": 1, "mu_minus": 1,
+                     "tau_plus": 20, "tau_minus": 20},
+    "PowerLawSTDP": {"learning_rate": 0.1, "alpha": 0.0513, "mu": 0.4, "w_0": 1,
+                     "tau_plus": 15, "tau_minus": 30},
+    "TripletSTDP": {"A2_plus": 5e-10, "A3_plus": 6.2e-3, "A2_minus": 7e-3, "A3_minus": 2.3e-4,
+                    "tau_plus": 16.8, "tau_x": 101, "tau_minus": 33.7, "tau_y": 125},
+    "InhibitorySTDP": {"eta": 0.01, "rho_0": 3, "tau": 20},
+    "RewardedSTDP": {"A_plus": 0.1, "A_minus": 0.15, "tau_plus": 20, "tau_minus": 20,
+                     "tau_c": 1000, "tau_n": 200, "dose": 0.5, "base": -0.002, "w_max": 4},
+    "ShortTerm": {"U": 0.5, "tau_d": 800, "tau_f": 0},
+    "DiehlCookSTDP": {"nu_pre": 1e-4, "nu_post": 0.01, "tau_x": 20, "tau_1": 20, "tau_2": 40,
+                      "total": 78},
+    "ClopathSTDP": {"A_LTP": 8e-5, "A_LTD": 14e-5, "theta_plus": -45.3, "theta_minus": -70.6,
+                    "tau_x": 15, "delay_u": 5},
+}  # fmt: skip
+"""Rule -> numbers of its paper, or of the simulator that its reference names."""
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_defaults_are_published(name: str) -> None:
+    """The page of the rules promises it."""
+    values = getattr(nd, name)().values
+    assert {key: values[key] for key in PUBLISHED[name]} == PUBLISHED[name]
+
+
+def test_hippocampal_triplets() -> None:
+    """The paper's second set of parameters."""
+    values = nd.TripletSTDP.hippocampal(w_max=2.0).values
+    expected = {"A2_plus": 6.1e-3, "A3_plus": 6.7e-3, "A2_minus": 1.6e-3, "A3_minus": 1.4e-3,
+                "tau_x": 946.0, "tau_y": 27.0, "w_max": 2.0}  # fmt: skip
+    assert {key: values[key] for key in expected} == expected
+
+
 def test_a_train_through_a_synapse_that_tires() -> None:
     """Stationary amplitudes are Tsodyks and Markram's, within 1e-12, for rates of 1 to 50 Hz."""
     intervals = np.array([20, 33, 50, 100, 250, 1000])
