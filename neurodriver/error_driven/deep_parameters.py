@@ -1,45 +1,58 @@
 """The parameters of deep layers, and the parts of the text of a unit that they replace.
 
-The defaults are those of Axon 2 (``emer/axon`` at commit 774c01e1).
+The defaults are those of Axon 2. The source of each is the name that it has there.
 """
 
 from __future__ import annotations
 
 from neurodriver.model.component import Parameter
 
+from .neuron_text import axon
+
 TRIAL = 200
 """Cycles of a trial for which ``tau_ctxt`` is given; in other trials it is in proportion."""
 
 
-def _g(default: float, doc: str) -> Parameter:
-    return Parameter("1", default=default, at_least=0.0, doc=doc)
+def _g(default: float, doc: str, name: str) -> Parameter:
+    return Parameter("1", default=default, at_least=0.0, doc=doc, source=axon(name))
 
 
 BURST_PARAMETERS = {
     "selects": Parameter(
         "1", default=0.0, at_least=0.0, at_most=1.0,
         doc="1 if in the plus phase only CaP above a threshold counts as a burst",
+        source=axon("PostSpikeSpecial of a layer that is not a SuperLayer"),
     ),
-    "burst_share": _g(0.1, "threshold of bursts, from the mean CaP (0) to the greatest (1)"),
-    "burst_least": _g(0.1, "least threshold of bursts"),
+    "burst_share": _g(
+        0.1, "threshold of bursts, from the mean CaP (0) to the greatest (1)", "Bursts.ThrRel"
+    ),
+    "burst_least": _g(0.1, "least threshold of bursts", "Bursts.ThrAbs"),
 }  # fmt: skip
 
 CONTEXT_PARAMETERS = {
-    "ctxt_gain": _g(1.0, "strength of context"),
+    "ctxt_gain": _g(1.0, "strength of context", "CT.GeGain"),
     "tau_ctxt": Parameter(
         "ms", default=50.0, at_least=0.0,
         doc=f"decay of context, for trials of {TRIAL} cycles; 0: new context replaces it",
+        source=axon("CT.DecayTau"),
     ),
-    "maint": _g(0.007, "NMDA conductance of maintenance paths"),
-    "tau_maint": Parameter("ms", default=200.0, above=0.0, doc="NMDA of maintenance paths"),
-    "maint_mg": Parameter("mM", default=1.4, at_least=0.0, doc="magnesium of these channels"),
+    "maint": _g(0.007, "NMDA conductance of maintenance paths", "Acts.MaintNMDA.Ge"),
+    "tau_maint": Parameter(
+        "ms", default=200.0, above=0.0, doc="NMDA of maintenance paths",
+        source=axon("Acts.MaintNMDA.Tau"),
+    ),
+    "maint_mg": Parameter(
+        "mM", default=1.4, at_least=0.0, doc="magnesium of these channels",
+        source=axon("Acts.MaintNMDA.MgC"),
+    ),
 }  # fmt: skip
 
 PULVINAR_PARAMETERS = {
-    "drive": _g(0.1, "excitation by a burst of the driver"),
+    "drive": _g(0.1, "excitation by a burst of the driver", "Pulvinar.DriveScale"),
     "full_drive": Parameter(
         "1", default=0.6, above=0.0,
         doc="greatest CaP of the driver from which on nothing else excites the layer",
+        source=axon("Pulvinar.FullDriveAct"),
     ),
 }  # fmt: skip
 

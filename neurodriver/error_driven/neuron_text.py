@@ -1,6 +1,6 @@
 """The parameters of `AxonNeuron` with their defaults, and the text of its step.
 
-The defaults are those of Axon 2 (``emer/axon`` at commit 774c01e1).
+The defaults are those of Axon 2. The source of each is the name that it has there.
 """
 
 from __future__ import annotations
@@ -14,88 +14,162 @@ BIN = 10
 """Length of a bin in cycles of 1 ms."""
 
 
-def _tau(default: float, doc: str) -> Parameter:
-    return Parameter("ms", default=default, above=0.0, doc=doc)
+def axon(name: str) -> str:
+    """Return the source of a default: the name that the parameter has in Axon."""
+    return f"emer/axon at 774c01e1: {name}"
 
 
-def _g(default: float, doc: str) -> Parameter:
-    return Parameter("1", default=default, at_least=0.0, doc=doc)
+def _tau(default: float, doc: str, name: str) -> Parameter:
+    return Parameter("ms", default=default, above=0.0, doc=doc, source=axon(name))
 
 
-def _share(default: float, doc: str) -> Parameter:
-    return Parameter("1", default=default, at_least=0.0, at_most=1.0, doc=doc)
+def _g(default: float, doc: str, name: str) -> Parameter:
+    return Parameter("1", default=default, at_least=0.0, doc=doc, source=axon(name))
+
+
+def _share(default: float, doc: str, name: str) -> Parameter:
+    return Parameter("1", default=default, at_least=0.0, at_most=1.0, doc=doc, source=axon(name))
 
 
 PARAMETERS = {
-    "gi": _g(1.0, "strength of pooled inhibition"),
-    "fb": _g(1.0, "strength of feedback by spikes in fast inhibition"),
-    "fs_threshold": _g(0.1, "threshold of fast inhibition"),
-    "tau_fs": _tau(6.0, "decay of fast inhibition"),
-    "tau_ss": _tau(50.0, "slow inhibition"),
-    "tau_ssf": _tau(20.0, "decay of the facilitation of slow inhibition"),
-    "ss": _g(30.0, "strength of slow inhibition"),
-    "clamped_least": _g(0.05, "mean external input above which it replaces fast inhibition"),
-    "clamps": _share(0.0, "1 if external input replaces fast inhibition"),
-    "gi_mult": _g(1.0, "second factor of pooled inhibition, changed between trials"),
-    "gi_base": _g(0.0, "inhibitory conductance of paths at the start"),
-    "dendrite_ss": _g(2.0, "strength of slow inhibition of the dendrite"),
-    "clamp": _g(1.5, "strength of external input"),
-    "decay_act": _share(0.2, "decay of activity between trials"),
-    "decay_glong": _share(0.6, "decay of slow conductances between trials"),
-    "decay_ahp": _share(0.0, "decay of potassium conductances between trials"),
-    "clears": _share(0.0, "1 if a trial begins without the synaptic conductances of the last"),
-    "tau_e": _tau(5.0, "AMPA"),
-    "tau_i": _tau(7.0, "GABA-A"),
-    "nmda": _g(0.006, "NMDA conductance"),
-    "tau_nmda": _tau(100.0, "NMDA"),
-    "mg": Parameter("mM", default=1.4, at_least=0.0, doc="magnesium of NMDA"),
-    "learn_nmda": _g(0.006, "NMDA conductance that learning sees"),
-    "tau_learn_nmda": _tau(100.0, "NMDA that learning sees"),
-    "learn_mg": Parameter("mM", default=1.4, at_least=0.0, doc="magnesium that learning sees"),
-    "vgcc": _g(0.02, "conductance of voltage-gated calcium channels"),
-    "vgcc_spike": _g(35.0, "calcium that a spike adds"),
-    "tau_vgcc": _tau(10.0, "decay of the calcium of spikes"),
-    "ak": _g(0.1, "conductance of A-type potassium channels"),
-    "mahp": _g(0.05, "conductance of medium afterhyperpolarisation"),
-    "kna": _g(0.1, "largest value of each sodium-gated potassium conductance"),
-    "sahp": _g(0.05, "conductance of slow afterhyperpolarisation"),
-    "sahp_half": _g(0.8, "calcium at half activation of slow afterhyperpolarisation"),
-    "sahp_slope": Parameter("1", default=0.02, above=0.0, doc="slope of this activation"),
-    "tau_sahp": Parameter("1", default=5.0, above=0.0, doc="average of its calcium, in trials"),
-    "gabab": _g(0.015, "GABA-B"),
-    "gabab_base": _g(0.2, "GABA-B without activity"),
-    "capacitance": Parameter("pF", default=281.0, above=0.0, doc="of the soma"),
-    "dendrite_capacitance": Parameter("pF", default=500.0, above=0.0, doc="of the dendrite"),
-    "g_unit": Parameter("nS", default=100.0, above=0.0, doc="unit of conductances"),
-    "g_leak": Parameter("nS", default=20.0, at_least=0.0, doc="leak"),
-    "g_refractory": Parameter("nS", default=80.0, at_least=0.0, doc="leak of refractory dendrites"),
-    "e_leak": Parameter("mV", default=-70.0, doc="reversal of the leak, and reset"),
-    "e_inh": Parameter("mV", default=-90.0, doc="reversal of inhibition and potassium"),
-    "exp_slope": Parameter("mV", default=2.0, above=0.0, doc="slope of the exponential current"),
-    "exp_at": Parameter("mV", default=-50.0, doc="threshold of the exponential current"),
-    "exp_dend": _share(0.2, "share of the exponential current in the dendrite"),
-    "threshold": Parameter("mV", default=-10.0, doc="potential at which a spike is fired"),
-    "refractory": Parameter("ms", default=3.0, at_least=0.0, doc="refractory period"),
-    "tau_reset": _tau(1.6667, "return to rest after a spike"),
-    "max_hz": Parameter("Hz", default=180.0, above=0.0, doc="rate at which Act is 1"),
-    "tau_isi": Parameter("1", default=5.0, above=0.0, doc="average of intervals, in spikes"),
-    "spike_ca": _g(8.0, "calcium of a spike in traces"),
-    "tau_m": _tau(5.0, "CaM"),
-    "tau_p": _tau(40.0, "CaP"),
-    "tau_d": _tau(40.0, "CaD"),
-    "tau_syn": _tau(30.0, "CaSyn"),
-    "learn_norm": Parameter("1", default=80.0, above=0.0, doc="calcium that counts as 1"),
-    "tau_learn_m": _tau(2.0, "LearnCaM"),
-    "tau_int": _tau(40.0, "averages of Ge, Gi and Act"),
-    "plus_int": _g(3.0, "how much faster ActInt is in the plus phase"),
+    "gi": _g(1.0, "strength of pooled inhibition", "Inhib.Layer.Gi"),
+    "fb": _g(1.0, "strength of feedback by spikes in fast inhibition", "Inhib.Layer.FB"),
+    "fs_threshold": _g(0.1, "threshold of fast inhibition", "Inhib.Layer.FS0"),
+    "tau_fs": _tau(6.0, "decay of fast inhibition", "Inhib.Layer.FSTau"),
+    "tau_ss": _tau(50.0, "slow inhibition", "Inhib.Layer.SSiTau"),
+    "tau_ssf": _tau(20.0, "decay of the facilitation of slow inhibition", "Inhib.Layer.SSfTau"),
+    "ss": _g(30.0, "strength of slow inhibition", "Inhib.Layer.SS"),
+    "clamped_least": _g(
+        0.05, "mean external input above which it replaces fast inhibition",
+        "Inhib.Layer.ClampExtMin",
+    ),
+    "clamps": _share(
+        0.0, "1 if external input replaces fast inhibition",
+        "pools of input and target layers: Clamped",
+    ),
+    "gi_mult": _g(1.0, "second factor of pooled inhibition, changed between trials", "LayerGiMult"),
+    "gi_base": _g(0.0, "inhibitory conductance of paths at the start", "Acts.Init.GiBase"),
+    "dendrite_ss": _g(2.0, "strength of slow inhibition of the dendrite", "Acts.Dend.SSGi"),
+    "clamp": _g(1.5, "strength of external input", "Acts.Clamp.Ge of an input layer"),
+    "decay_act": _share(0.2, "decay of activity between trials", "Acts.Decay.Act"),
+    "decay_glong": _share(0.6, "decay of slow conductances between trials", "Acts.Decay.Glong"),
+    "decay_ahp": _share(0.0, "decay of potassium conductances between trials", "Acts.Decay.AHP"),
+    "clears": _share(
+        0.0, "1 if a trial begins without the synaptic conductances of the last",
+        "Acts.Decay.GBuffs",
+    ),
+    "tau_e": _tau(5.0, "AMPA", "Acts.Dt.GeTau"),
+    "tau_i": _tau(7.0, "GABA-A", "Acts.Dt.GiTau"),
+    "nmda": _g(0.006, "NMDA conductance", "Acts.NMDA.Ge"),
+    "tau_nmda": _tau(100.0, "NMDA", "Acts.NMDA.Tau"),
+    "mg": Parameter(
+        "mM", default=1.4, at_least=0.0, doc="magnesium of NMDA",
+        source=axon("Acts.NMDA.MgC"),
+    ),
+    "learn_nmda": _g(0.006, "NMDA conductance that learning sees", "Learn.LearnNMDA.Ge"),
+    "tau_learn_nmda": _tau(100.0, "NMDA that learning sees", "Learn.LearnNMDA.Tau"),
+    "learn_mg": Parameter(
+        "mM", default=1.4, at_least=0.0, doc="magnesium that learning sees",
+        source=axon("Learn.LearnNMDA.MgC"),
+    ),
+    "vgcc": _g(0.02, "conductance of voltage-gated calcium channels", "Acts.VGCC.Ge"),
+    "vgcc_spike": _g(35.0, "calcium that a spike adds", "Learn.CaLearn.SpikeVgccCa"),
+    "tau_vgcc": _tau(10.0, "decay of the calcium of spikes", "Learn.CaLearn.VgccTau"),
+    "ak": _g(0.1, "conductance of A-type potassium channels", "Acts.AK.Gk"),
+    "mahp": _g(0.05, "conductance of medium afterhyperpolarisation", "Acts.Mahp.Gk"),
+    "kna": _g(
+        0.1, "largest value of each sodium-gated potassium conductance",
+        "Acts.KNa.Med.Gk, Acts.KNa.Slow.Gk",
+    ),
+    "sahp": _g(0.05, "conductance of slow afterhyperpolarisation", "Acts.Sahp.Gk"),
+    "sahp_half": _g(
+        0.8, "calcium at half activation of slow afterhyperpolarisation",
+        "Acts.Sahp.Off",
+    ),
+    "sahp_slope": Parameter(
+        "1", default=0.02, above=0.0, doc="slope of this activation",
+        source=axon("Acts.Sahp.Slope"),
+    ),
+    "tau_sahp": Parameter(
+        "1", default=5.0, above=0.0, doc="average of its calcium, in trials",
+        source=axon("Acts.Sahp.CaTau"),
+    ),
+    "gabab": _g(0.015, "GABA-B", "Acts.GabaB.Gk"),
+    "gabab_base": _g(0.2, "GABA-B without activity", "Acts.GabaB.Gbase"),
+    "capacitance": Parameter(
+        "pF", default=281.0, above=0.0, doc="of the soma",
+        source=axon("Acts.Dt.VmC"),
+    ),
+    "dendrite_capacitance": Parameter(
+        "pF", default=500.0, above=0.0, doc="of the dendrite",
+        source=axon("Acts.Dt.VmDendC"),
+    ),
+    "g_unit": Parameter(
+        "nS", default=100.0, above=0.0, doc="unit of conductances",
+        source=axon("Acts.Gbar.E"),
+    ),
+    "g_leak": Parameter("nS", default=20.0, at_least=0.0, doc="leak", source=axon("Acts.Gbar.L")),
+    "g_refractory": Parameter(
+        "nS", default=80.0, at_least=0.0, doc="leak of refractory dendrites",
+        source=axon("(1 + Acts.Dend.GR) Acts.Gbar.L"),
+    ),
+    "e_leak": Parameter(
+        "mV", default=-70.0, doc="reversal of the leak, and reset",
+        source=axon("Acts.Erev.L, Acts.Spikes.VmR"),
+    ),
+    "e_inh": Parameter(
+        "mV", default=-90.0, doc="reversal of inhibition and potassium",
+        source=axon("Acts.Erev.I, Acts.Erev.K"),
+    ),
+    "exp_slope": Parameter(
+        "mV", default=2.0, above=0.0, doc="slope of the exponential current",
+        source=axon("Acts.Spikes.ExpSlope"),
+    ),
+    "exp_at": Parameter(
+        "mV", default=-50.0, doc="threshold of the exponential current",
+        source=axon("Acts.Spikes.Thr"),
+    ),
+    "exp_dend": _share(0.2, "share of the exponential current in the dendrite", "Acts.Dend.GExp"),
+    "threshold": Parameter(
+        "mV", default=-10.0, doc="potential at which a spike is fired",
+        source=axon("Acts.Spikes.ExpThr"),
+    ),
+    "refractory": Parameter(
+        "ms", default=3.0, at_least=0.0, doc="refractory period",
+        source=axon("Acts.Spikes.Tr"),
+    ),
+    "tau_reset": _tau(1.6667, "return to rest after a spike", "Acts.Spikes.RTau"),
+    "max_hz": Parameter(
+        "Hz", default=180.0, above=0.0, doc="rate at which Act is 1",
+        source=axon("Acts.Spikes.MaxHz"),
+    ),
+    "tau_isi": Parameter(
+        "1", default=5.0, above=0.0, doc="average of intervals, in spikes",
+        source=axon("Acts.Spikes.ISITau"),
+    ),
+    "spike_ca": _g(
+        8.0, "calcium of a spike in traces",
+        "Learn.CaSpike.SpikeCaM, Learn.CaSpike.SpikeCaSyn",
+    ),
+    "tau_m": _tau(5.0, "CaM", "Learn.CaSpike.Dt.MTau"),
+    "tau_p": _tau(40.0, "CaP", "Learn.CaSpike.Dt.PTau, Learn.CaLearn.Dt.PTau"),
+    "tau_d": _tau(40.0, "CaD", "Learn.CaSpike.Dt.DTau, Learn.CaLearn.Dt.DTau"),
+    "tau_syn": _tau(30.0, "CaSyn", "Learn.CaSpike.CaSynTau"),
+    "learn_norm": Parameter(
+        "1", default=80.0, above=0.0, doc="calcium that counts as 1",
+        source=axon("Learn.CaLearn.Norm"),
+    ),
+    "tau_learn_m": _tau(2.0, "LearnCaM", "Learn.CaLearn.Dt.MTau"),
+    "tau_int": _tau(40.0, "averages of Ge, Gi and Act", "Acts.Dt.IntTau"),
+    "plus_int": _g(3.0, "how much faster ActInt is in the plus phase", "intdt *= 3 in PostSpike"),
 }  # fmt: skip
 
 NEVER = 2**31 - 1
 """Value of ``clamped_from`` in layers without external input: no trial has so many cycles."""
 
 POOL_PARAMETERS = {
-    "pool_gi": _g(1.0, "strength of the inhibition of sub-pools"),
-    "pool_fb": _g(1.0, "feedback of spikes in the fast inhibition of sub-pools"),
+    "pool_gi": _g(1.0, "strength of the inhibition of sub-pools", "Inhib.Pool.Gi"),
+    "pool_fb": _g(1.0, "feedback of spikes in the fast inhibition of sub-pools", "Inhib.Pool.FB"),
 }
 """Parameters of a unit in a sub-pool that has inhibition of its own."""
 

@@ -6,20 +6,45 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from neurodriver.errors import CircuitError, near, quoted
+from neurodriver.model.component import Parameter
 
 from .deep_parameters import BURST_PARAMETERS, CONTEXT_PARAMETERS, PULVINAR_PARAMETERS
-from .neuron_text import PARAMETERS, POOL_PARAMETERS
+from .neuron_text import PARAMETERS, POOL_PARAMETERS, axon
 
-LAYER: dict[str, float | bool] = {
-    "nominal": 0.1,  # share of units that is expected to be active
-    "rate_factor": True,  # receivers whose activity is saturated or unchanged learn less
-    "rate_least": 0.05,  # least factor for activity that is saturated or small
-    "pool_inhibits": False,  # whether sub-pools have inhibition of their own, beside the layer's
-    "trg_rate": 0.02,  # change of a unit's target average in a trial, per CaP - CaD
-    "trg_sub_mean": 1.0,  # share of the layer's mean change that is subtracted from each change
-    "gi_adapts": False,  # whether gi_mult changes slowly with the mean activity
-    "tau_average": 20.0,  # time constant of the long-term averages of activity, in trials
-}
+
+def _number(default: float, doc: str, name: str) -> Parameter:
+    return Parameter(default=default, at_least=0.0, doc=doc, source=axon(name))
+
+
+LAYER = {
+    "nominal": _number(0.1, "share of units that is expected to be active", "Inhib.ActAvg.Nominal"),
+    "rate_factor": _number(
+        True, "whether receivers whose activity is saturated or unchanged learn less",
+        "Learn.RLRate.On",
+    ),
+    "rate_least": _number(
+        0.05, "least factor for activity that is saturated or small", "Learn.RLRate.SigmoidMin"
+    ),
+    "pool_inhibits": _number(
+        False, "whether sub-pools have inhibition of their own, beside the layer's",
+        "Inhib.Pool.On",
+    ),
+    "trg_rate": _number(
+        0.02, "change of a unit's target average in a trial, per CaP - CaD",
+        "Learn.TrgAvgAct.ErrLRate",
+    ),
+    "trg_sub_mean": _number(
+        1.0, "share of the layer's mean change that is subtracted from each change",
+        "Learn.TrgAvgAct.SubMean",
+    ),
+    "gi_adapts": _number(
+        False, "whether gi_mult changes slowly with the mean activity", "Inhib.ActAvg.AdaptGi"
+    ),
+    "tau_average": _number(
+        20.0, "time constant of the long-term averages of activity, in trials",
+        "Acts.Dt.LongAvgTau",
+    ),
+}  # fmt: skip
 """Parameters of a layer beside those of its neurons."""
 
 OF_UNITS = {
@@ -31,29 +56,49 @@ OF_UNITS = {
 }
 """Parameters of the neurons of a layer."""
 
-PATH: dict[str, float | bool] = {
-    "rel": 1.0,  # strength relative to the other paths into the layer, whose sum is scaled to 1
-    "abs": 1.0,  # factor of all weights
-    "delay": 2.0,  # a spike arrives delay + 1 cycles after it was fired
-    "learn": True,  # whether weights change
-    "hebb": False,  # whether the rule is Hebbian, instead of driven by errors
-    "lrate": 0.04,  # learning rate
-    "mean": 0.5,  # mean of the initial weights
-    "var": 0.25,  # initial weights are drawn from mean - var to mean + var
-    "spct": 0.5,  # share of this variation that the structural weights have
-    "sym": True,  # whether the path back begins with the same weights
-    "synapse_threshold": 0.0,  # a synapse learns where its product of traces is larger
-    # time constant of the average of these products, in trials; 1: no average. Hebbian paths and
-    # paths into targets have none
-    "tau_trace": 1.0,
-    "cap_scale": 1.0,  # factor of potentiation, in paths into target layers
-    "sub_mean": 0.0,  # share of a receiver's mean change that is subtracted from each change
-    "swt_adapts": True,  # whether structural weights change
-    "swt_rate": 0.1,  # learning rate of structural weights
-    "swt_least": 0.2,  # smallest structural weight
-    "swt_most": 0.8,  # largest structural weight
-}
+PATH = {
+    "rel": _number(
+        1.0, "strength relative to the other paths into the layer, whose sum is scaled to 1",
+        "PathScale.Rel",
+    ),
+    "abs": _number(1.0, "factor of all weights", "PathScale.Abs"),
+    "delay": _number(2.0, "a spike arrives delay + 1 cycles after it was fired", "Com.Delay"),
+    "learn": _number(True, "whether weights change", "Learn.Learn"),
+    "hebb": _number(
+        False, "whether the rule is Hebbian, instead of driven by errors", "Learn.Hebb.On"
+    ),
+    "lrate": _number(0.04, "learning rate", "Learn.LRate.Base"),
+    "mean": _number(0.5, "mean of the initial weights", "SWts.Init.Mean"),
+    "var": _number(
+        0.25, "initial weights are drawn from mean - var to mean + var", "SWts.Init.Var"
+    ),
+    "spct": _number(
+        0.5, "share of this variation that the structural weights have", "SWts.Init.SPct"
+    ),
+    "sym": _number(True, "whether the path back begins with the same weights", "SWts.Init.Sym"),
+    "synapse_threshold": _number(
+        0.0, "a synapse learns where its product of traces is larger", "Learn.DWt.LearnThr"
+    ),
+    "tau_trace": _number(
+        1.0, "average of these products, in trials; 1: none. Hebbian paths and paths into "
+        "targets have none", "Learn.DWt.SynTraceTau",
+    ),
+    "cap_scale": _number(
+        1.0, "factor of potentiation, in paths into target layers", "Learn.DWt.CaPScale"
+    ),
+    "sub_mean": _number(
+        0.0, "share of a receiver's mean change that is subtracted from each change",
+        "Learn.DWt.SubMean",
+    ),
+    "swt_adapts": _number(True, "whether structural weights change", "SWts.Adapt.On"),
+    "swt_rate": _number(0.1, "learning rate of structural weights", "SWts.Adapt.LRate"),
+    "swt_least": _number(0.2, "smallest structural weight", "SWts.Limit.Min"),
+    "swt_most": _number(0.8, "largest structural weight", "SWts.Limit.Max"),
+}  # fmt: skip
 """Parameters of a path."""
+
+RULES = {"layer": {**LAYER, **OF_UNITS}, "path": PATH}
+"""All parameters of layers, and all of paths."""
 
 KINDS: dict[str, dict[str, float | bool]] = {
     "super": {"selects": 1.0},
@@ -73,6 +118,18 @@ KINDS: dict[str, dict[str, float | bool]] = {
 }  # fmt: skip
 """Kind of layer or path -> parameters whose defaults differ from those above."""
 
+KIND_SOURCES = {
+    "super": axon("PostSpikeSpecial of a SuperLayer"),
+    "input": axon("Layer.Defaults, NewStatePool and GiInteg of an InputLayer"),
+    "target": axon("Layer.Defaults, MinusPhasePool and GiInteg of a TargetLayer"),
+    "compare": axon("as of a TargetLayer, whose target is never applied"),
+    "ct": axon("CTDefaults"),
+    "pulvinar": axon("PulvinarDefaults, MinusPhasePool; IsLearnTrgAvg is false"),
+    "back": axon("Path.Defaults of a BackPath"),
+    "inhib": axon("Path.Defaults of an InhibPath"),
+}
+"""Kind of layer or path -> where these defaults come from."""
+
 LAYER_KINDS = ("input", "super", "target", "compare", "ct", "pulvinar")
 PATH_KINDS = ("forward", "back", "lateral", "inhib", "context", "maintenance")
 
@@ -87,7 +144,7 @@ def path_name(sender: str, receiver: str, kind: str) -> str:
 
 def known(what: str) -> list[str]:
     """Return the parameters of layers or of paths."""
-    return [*LAYER, *OF_UNITS] if what == "layer" else [*PATH]
+    return [*RULES[what]]
 
 
 def check_names(what: str, names: Iterable[str], where: str) -> None:
@@ -107,20 +164,18 @@ def value_of(what: str, name: str, given: Any, where: str) -> float | bool:
     CircuitError
         If the value is not a finite number, or is out of the range of the parameter.
     """
-    default = (LAYER if what == "layer" else PATH).get(name)
+    rule = RULES[what][name]
+    default: object = rule.default
     try:
         number = float(given)
     except (TypeError, ValueError):
         number = float("nan")
-    rule = OF_UNITS.get(name) if what == "layer" else None
     if number != number or abs(number) == float("inf"):
         raise CircuitError(f"{where}, {name}: must be a finite number (got {given!r:.60})")
     if isinstance(default, bool):
         return bool(number)
-    if rule is not None and not (rule.at_least <= number <= rule.at_most and number > rule.above):
+    if not (rule.at_least <= number <= rule.at_most and number > rule.above):
         raise CircuitError(f"{where}, {name}: must be {rule.allowed()} (got {number:g})")
-    if rule is None and number < 0:
-        raise CircuitError(f"{where}, {name}: must not be negative (got {number:g})")
     return number
 
 
@@ -141,10 +196,7 @@ class Rules:
         self, what: str, kind: str, name: str, own: Mapping[str, float | bool]
     ) -> dict[str, float | bool]:
         """Return all parameters of a layer or a path."""
-        defaults: dict[str, float | bool] = dict(LAYER if what == "layer" else PATH)
-        if what == "layer":
-            numbers = {n: rule.default for n, rule in OF_UNITS.items()}
-            defaults |= {n: float(v) for n, v in numbers.items() if v is not None}
+        defaults = {n: one.default for n, one in RULES[what].items() if one.default is not None}
         selected = [self._given.get(s, {}) for s in (what, f".{kind}", f"#{name}")]
         out = {**defaults, **KINDS[kind]}
         for some in (*selected, own):

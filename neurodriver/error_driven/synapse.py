@@ -9,6 +9,7 @@ from neurodriver.model.component import Parameter
 from neurodriver.model.plasticity import Plasticity
 
 from .neuron import SOURCE
+from .neuron_text import axon
 
 UNIT = 2.0**-24
 """What a spike adds is rounded down to a multiple of this. So sums are exact."""
@@ -33,5 +34,10 @@ class AxonSynapse(Plasticity):
     """
 
     reference = SOURCE
-    params = {"w_max": Parameter("1", default=MOST_WEIGHT, above=0.0, doc="largest weight")}
+    params = {
+        "w_max": Parameter(
+            "1", default=MOST_WEIGHT, above=0.0, doc="largest weight",
+            source=axon("2 SWts.Limit.Max"),
+        )
+    }  # fmt: skip
     bounds = (0.0, "w_max")

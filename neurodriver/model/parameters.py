@@ -27,6 +27,8 @@ class Parameter:
         Whether only whole numbers are allowed.
     size : int, optional
         Of a vector: ``beta[2]`` is an element in texts, and a population gets (n, size) numbers.
+    source : str
+        Where the default comes from, if it has another source than the model.
     """
 
     unit: str = ""
@@ -37,6 +39,7 @@ class Parameter:
     doc: str = ""
     whole: bool = False
     size: int | None = None
+    source: str = ""
 
     def allowed(self) -> str:
         """Return the admissible range in words."""
