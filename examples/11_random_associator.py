@@ -6,6 +6,7 @@ The network and the task are those of `ra25` of Axon. Run it as ``python 11_rand
 import numpy as np
 
 from neurodriver.error_driven import Network, Table, Trainer, stop_after_zero
+from neurodriver.plot import plot_learning, plot_receptive_fields
 
 
 def patterns(count: int, rng: np.random.Generator) -> np.ndarray:
@@ -39,5 +40,8 @@ if __name__ == "__main__":
     pairs = Table(Input=patterns(25, rng), Output=patterns(25, rng))
     with Trainer(network()) as sim:
         log = sim.train(pairs, epochs=60, trials=32, stop=stop_after_zero(2))
+        weights = sim.path("Input", "Hidden1")
     for epoch in log.rows("epoch"):
         print(*(f"{name} {epoch[name]:.3f}" for name in ("epoch", "error", "unit_error")))
+    plot_learning(log, "out/random_associator.png")
+    plot_receptive_fields(weights, (5, 5), "out/receptive_fields.png")

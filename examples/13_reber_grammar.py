@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from neurodriver.error_driven import Network, Trainer, stop_after_zero
+from neurodriver.plot import plot_learning
 
 LETTERS = "BTSXVPE"
 ARCS = (("B", 1),), (("T", 2), ("P", 3)), (("S", 2), ("X", 4)), (("T", 3), ("V", 5)), \
@@ -16,18 +17,18 @@ ARCS = (("B", 1),), (("T", 2), ("P", 3)), (("S", 2), ("X", 4)), (("T", 3), ("V",
 """What may follow in each state of the grammar: a letter, and the next state."""
 
 
-def network(seed: int = 0) -> Network:
-    """Return the network, which is not trained yet."""
+def network(seed: int = 0, size: tuple[int, int] = (10, 10)) -> Network:
+    """Return the network with hidden layers of a size. It is not trained yet."""
     net = Network(seed=seed)
     inp = net.layer("Input", "input", 7, gi=0.9)
-    hidden = net.layer("Hidden", "super", (10, 10))
-    deep = net.layer("HiddenCT", "ct", (10, 10), gi=2.1, ctxt_gain=2, nmda=0.007, tau_nmda=200)
     predicted = net.layer("InputP", "pulvinar", 7, driver=inp, gi=0.75, drive=0.2)
+    hidden = net.layer("Hidden", "super", size)
+    deep = net.layer("HiddenCT", "ct", size, gi=2.1, ctxt_gain=2, nmda=0.007, tau_nmda=200)
     net.connect(inp, hidden)
     net.connect(hidden, deep, kind="context")
     net.connect(deep, deep, kind="context", rel=0.5)
     net.connect(deep, deep, kind="maintenance", abs=0.5)
-    net.connect_both(deep, predicted)
+    net.connect_both(deep, predicted)  # begins with the weights from InputP, which was added first
     net.connect(predicted, hidden, kind="back")
     net.set("layer", nominal=0.15, fb=1, decay_act=0, decay_glong=0, tau_sahp=10)
     net.set("path", lrate=0.03, spct=1, cap_scale=0.95, swt_rate=0.01, synapse_threshold=0.2)
@@ -45,9 +46,9 @@ def strings(rng: np.random.Generator) -> Iterator[tuple[np.ndarray, np.ndarray]]
         yield np.eye(7)[LETTERS.index(letter)], np.eye(7)[units].sum(axis=0)
 
 
-def environment(items: int) -> Iterator[dict[str, np.ndarray]]:
+def environment(items: int, seed: int = 0) -> Iterator[dict[str, np.ndarray]]:
     """Yield what each item is shown in turn; each has strings of its own."""
-    streams = [strings(np.random.default_rng([0, item])) for item in range(items)]
+    streams = [strings(np.random.default_rng([seed, item])) for item in range(items)]
     while True:
         for one in streams:
             letter, possible = next(one)
@@ -62,3 +63,4 @@ if __name__ == "__main__":
         log = sim.train(environment(16), parser.parse_args().epochs, trials=208, stop=stop)
     for epoch in log.rows("epoch"):
         print(*(f"{name} {epoch[name]:.3f}" for name in ("epoch", "error", "correlation")))
+    plot_learning(log, "out/reber_grammar.png", ["error", "correlation"])

@@ -12,6 +12,7 @@ from neurodriver.model.fields import Source
 from neurodriver.model.pools import Reduce
 
 from .deep_parameters import (
+    ARRIVING_CONTEXT,
     BURST,
     BURST_PARAMETERS,
     CONTEXT,
@@ -58,16 +59,16 @@ class AxonContextArrivals(AxonArrivals):
 class AxonContextNeuron(AxonBurstNeuron):
     """Unit of a ct layer.
 
-    Context arrives in the last cycle of a trial, as ``CtxtRaw``. It excites the unit from then on,
-    and decays. Maintenance paths excite it through slow NMDA channels.
+    Context arrives at the end of the last cycle of a trial, as ``CtxtRaw``. It excites the unit in
+    the next trial, and decays. Maintenance paths excite it through slow NMDA channels.
     """
 
     sources = {"arrivals": Source("raw_e", "raw_i", "raw_m", model=AxonContextArrivals)}
     params = CONTEXT_PARAMETERS
     constants = CONTEXT_RATES
-    parts = {"driven": CONTEXT, "external": EXTERNAL_CONTEXT}
+    parts = {"driven": CONTEXT, "external": EXTERNAL_CONTEXT, "burst": BURST + ARRIVING_CONTEXT}
     states = {
-        "CtxtRaw": State("1", 0.0, doc="context that arrives in the last cycle"),
+        "CtxtRaw": State("1", 0.0, doc="context that arrives at the end of the last cycle"),
         "Ctxt": State("1", 0.0, doc="context"),
         "GMaintSyn": State("1", 0.0, doc="NMDA activation of maintenance paths"),
     }

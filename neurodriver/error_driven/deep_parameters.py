@@ -72,11 +72,15 @@ BURST = """
 CONTEXT = """
     GMaintSyn *= glong;
     GMaintSyn += arrivals.raw_m[$unit] - per_maint * GMaintSyn;
-    Ctxt = (1 - ends * (1 - kept_ctxt)) * Ctxt + ends * CtxtRaw;
     const real context = ctxt_gain * Ctxt;
     Ctxt -= per_ctxt / (minus + plus) * Ctxt;
     const real raw_e = arriving + context, ampa = GeSyn + tau_e * context;
 """
+
+ARRIVING_CONTEXT = """
+    Ctxt = (1 - ends * (1 - kept_ctxt)) * Ctxt + ends * CtxtRaw;
+"""
+"""Context arrives after the spike of the last cycle, so it excites from the next trial on."""
 
 EXTERNAL_CONTEXT = """
     excitation += maint * GMaintSyn * nmda_open(d, maint_mg_share);

@@ -55,9 +55,10 @@ def first_weights(network: Network) -> dict[str, Weights]:
         back = _way_back(network, path)
         if back is not None:
             order = np.lexsort((back.pairs.post, back.pairs.pre))  # as of the way there
+            taken = path.pairs.pre < path.pairs.post if back is path else slice(None)
             source, target = out[path.name], out[back.name]
             for name in ("weight", "linear", "structural"):
-                getattr(target, name)[order] = getattr(source, name)
+                getattr(target, name)[order[taken]] = getattr(source, name)[taken]
     return out
 
 
@@ -101,13 +102,19 @@ def _centred(
 
 
 def _way_back(network: Network, path: NetworkPath) -> NetworkPath | None:
-    """Return the path from the receiver back to the sender if it gets the same weights."""
+    """Return the path from the receiver back to the sender if it gets the same weights.
+
+    Weights are copied from the path whose sender has the lower number. A path within a layer is its
+    own way back.
+    """
     if not network.parameters(path)["sym"] or path.sender.number > path.receiver.number:
         return None
-    if path.kind in SUFFIXES:
+    back = path if path.sender is path.receiver else None
+    if back is None and path.kind not in SUFFIXES:
+        back = network.paths.get(f"{path.receiver.name}To{path.sender.name}")
+    if back is None or not network.parameters(back)["sym"]:
         return None
-    back = network.paths.get(f"{path.receiver.name}To{path.sender.name}")
-    if back is None or back is path or len(back.pairs) != len(path.pairs):
+    if len(back.pairs) != len(path.pairs):
         return None
     mirrored = np.lexsort((back.pairs.post, back.pairs.pre))
     same = (back.pairs.pre[mirrored] == path.pairs.post).all()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import runpy
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from error_networks import DRIVE, FULL, GAIN, MAINT, UNITS, predictor
 import neurodriver as nd
 from neurodriver.error_driven import Network, Trainer
 from neurodriver.error_driven.context import ContextPath
+from neurodriver.error_driven.starts import first_weights
 
 UNIT = 2.0**-24
 
@@ -100,7 +102,7 @@ def test_bursts(trials: dict[str, Any]) -> None:
 
 
 def test_context(trials: dict[str, Any]) -> None:
-    """It arrives in the last cycle of a trial, decays in the next, and excites deep cells."""
+    """It arrives after the last cycle of a trial, decays in the next, and excites deep cells."""
     rows, trial = trials["cycles"], -1
     for number, (k, before, now) in enumerate(rows):
         trial += k == 0
@@ -111,8 +113,8 @@ def test_context(trials: dict[str, Any]) -> None:
                 sent = share * trials["weights"][trial][name]
                 bursts = rows[number - 1 - delay][2][layer]["Burst"]
                 came += (np.floor(bursts * sent / UNIT) * UNIT).sum(axis=1)
-        strong = GAIN * (kept + came)
-        assert np.abs(now["CT"]["Ctxt"] - (kept + came) * (1 - 1 / 50)).max() < 1e-12
+        strong = GAIN * kept
+        assert np.abs(now["CT"]["Ctxt"] - kept * (1 - 1 / 50) - came).max() < 1e-12
         assert np.abs(now["CT"]["GeExt"] - 5 * strong).max() < 1e-12
         for name, value, tau in (
             ("GeSyn", now["CT"]["raw_e"], 5),
@@ -248,3 +250,46 @@ def test_faults_are_named(message: str) -> None:
     with pytest.raises(nd.NeurodriverError) as error:
         FAULTS[message](predictor())
     assert message in str(error.value)
+
+
+def reber() -> dict[str, Any]:
+    """Return the names of the example that learns the Reber grammar."""
+    return runpy.run_path(str(Path(__file__).parents[2] / "examples" / "13_reber_grammar.py"))
+
+
+def test_weights_come_from_the_layer_that_was_added_first() -> None:
+    """So structural weights into a pulvinar vary, if it was added before the layer that drives it.
+
+    They do not adapt there. Drawn by itself, a path into it has structural weights of 0.5.
+    """
+    first = first_weights(reber()["network"](1, (3, 4)))
+    there, back = first["HiddenCTToInputP"], first["InputPToHiddenCT"]
+    for name in ("weight", "linear", "structural"):
+        values = getattr(there, name).reshape(7, 12)
+        assert np.array_equal(values, getattr(back, name).reshape(12, 7).T)
+    assert np.ptp(there.structural) > 0.3 and np.ptp(there.linear) < 1e-12
+    first = first_weights(predictor())
+    assert (first["CTToPulvinar"].structural == 0.5).all()
+    assert np.ptp(first["CTToPulvinar"].linear) > 0.05
+
+
+@pytest.mark.parametrize("kind", ["Context", "Maintenance"])
+def test_paths_within_a_layer_begin_symmetric(kind: str) -> None:
+    """Each is its own way back: weights from units of lower numbers are those of the way back."""
+    net = predictor()
+    drawn = first_weights(net)[f"CTToCT{kind}"]
+    net.set("path", sym=False)
+    alone = first_weights(net)[f"CTToCT{kind}"]
+    for name in ("weight", "linear", "structural"):
+        values, own = (getattr(one, name).reshape(4, 4) for one in (drawn, alone))
+        assert np.array_equal(values, np.tril(own) + np.tril(own, -1).T)
+        assert name == "linear" or np.abs(own - own.T).max() > 0.01
+
+
+def test_the_reber_grammar_is_learned() -> None:
+    """After 30 epochs the independent program has an error of 0.05."""
+    example = reber()
+    with Trainer(example["network"](), items=16) as sim:
+        log = sim.train(example["environment"](16), 32, trials=208)
+    error = log["epoch"]["error"]
+    assert 0.4 < error[0] < 0.55 and error[28:].mean() < 0.07
