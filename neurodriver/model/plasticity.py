@@ -151,7 +151,7 @@ class Plasticity:
         for name in KINDS:
             merged: dict[str, Any] = {}
             for base in reversed(cls.__mro__):
-                merged.update(mapping(cls, name, base.__dict__.get(name) or {}))
+                merged.update(mapping(cls, name, base.__dict__.get(name)))
             setattr(cls, name, as_stored(cls, merged) if name == "synapse" else merged)
         if "between" in cls.__dict__:
             cls._drift = cls.between

@@ -23,7 +23,7 @@ class TextCall(NamedTuple):
 
 def call_of(declared: str) -> TextCall | None:
     """Return how a text is called, ``reward(r)``; None where this is not how it is written."""
-    match = _CALL.fullmatch(declared)
+    match = _CALL.fullmatch(declared) if isinstance(declared, str) else None
     if match is None:
         return None
     return TextCall(match[1], tuple(re.findall(_NAME, match[2])))

@@ -73,7 +73,7 @@ def check_declarations(cls: Any, base: Any, kinds: Kinds, own: Iterable[str]) ->
             faults.add(text)
     for attribute, allowed in CHOICES.items():
         given = getattr(cls, attribute)
-        if given not in allowed:
+        if not (isinstance(given, str) and given in allowed):
             either = " or ".join(map(repr, allowed))
             faults.add(f"{attribute}: must be {either} (got {shown(given)})")
     if faults.count:
@@ -81,13 +81,15 @@ def check_declarations(cls: Any, base: Any, kinds: Kinds, own: Iterable[str]) ->
 
 
 def mapping(cls: type, attribute: str, given: Any) -> Mapping[str, Any]:
-    """Return what a class gives for an attribute that is a mapping.
+    """Return what a class gives for an attribute that is a mapping, {} for None.
 
     Raises
     ------
     ModelError
         If it is none.
     """
+    if given is None:
+        return {}
     if not isinstance(given, Mapping):
         say = f"{cls.__name__}: {attribute}: must map names to declarations"
         raise ModelError(f"{say} (got {shown(given)})")
@@ -164,22 +166,15 @@ def _check_references(cls: Any, faults: Faults) -> None:
                 if not _usable(one.variable):
                     faults.add(f"{where}: {shown(one.variable)} is no name of a variable")
                 continue
-            if not isinstance(one.tau, str):
-                faults.add(
-                    f"{where}, tau: must be the name of a parameter or constant in ms "
-                    f"(got {shown(one.tau)})"
-                )
-            for what in ("tau", "jump"):
-                _check_number(getattr(one, what), numbers, f"{where}, {what}", faults)
-            _check_time(cls, one.tau, f"{where}, tau", faults)
+            _check_number(one.jump, numbers, f"{where}, jump", faults)
+            _check_tau(cls, one.tau, numbers, where, faults)
     for name in cls.every:
         if name not in cls.params:
             hint = near(name, cls.params)
             faults.add(f"every['{name}']: must be a parameter with an interval in ms{hint}")
         _check_time(cls, name, f"every['{name}']", faults)
     for name, tau in taus(cls.synapse).items():
-        _check_number(tau, numbers, f"synapse['{name}'], tau", faults)
-        _check_time(cls, tau, f"synapse['{name}'], tau", faults)
+        _check_tau(cls, tau, numbers, f"synapse['{name}']", faults)
     doses = [name for name, one in cls.modulators.items() if hasattr(one, "tau")]
     for name in cls.on_dose:
         if name not in doses:
@@ -194,6 +189,15 @@ def _check_number(given: Any, known: list[str], where: str, faults: Faults) -> N
     """Note a name that is not known; numbers are right."""
     if isinstance(given, str) and given not in known:
         faults.add(f"{where}: no parameter or constant {shown(given)}{near(given, known)}")
+
+
+def _check_tau(cls: Any, tau: Any, known: list[str], where: str, faults: Faults) -> None:
+    """Note a time constant that is no parameter or constant in ms."""
+    if not isinstance(tau, str):
+        want = "must be the name of a parameter or constant in ms"
+        faults.add(f"{where}, tau: {want} (got {shown(tau)})")
+    _check_number(tau, known, f"{where}, tau", faults)
+    _check_time(cls, tau, f"{where}, tau", faults)
 
 
 def _check_time(cls: Any, name: Any, where: str, faults: Faults) -> None:

@@ -45,7 +45,8 @@ def as_stored(cls: type, declared: Mapping[str, Any]) -> dict[str, Any]:
     for name, one in declared.items():
         if not isinstance(one, Trace):
             continue
-        if one != Trace(one.tau, doc=one.doc):
+        plain = isinstance(one.jump, int | float) and one.jump == 1.0
+        if not plain or one.nearest is not False:
             say = "texts of events change the trace of a synapse; leave out 'jump' and 'nearest'"
             raise ModelError(f"{cls.__name__}: synapse['{name}']: {say}")
         out[name] = Decaying(doc=one.doc, tau=one.tau)
@@ -69,7 +70,7 @@ def misplaced(cls: Any) -> Iterator[str]:
     for of in BESIDE_EVENTS[1:]:
         texts |= {f"{of}[{name!r}]": text for name, text in getattr(cls, of).items()}
     advice = "declare it as nd.State(...) and let it decay there"
-    for name in taus(cls.synapse):
+    for name in filter(lambda one: isinstance(one, str), taus(cls.synapse)):
         for where, text in texts.items():
             if re.search(rf"\b{re.escape(name)}\b", text):
                 what = "a trace of synapses, which texts of events alone know"

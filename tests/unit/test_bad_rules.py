@@ -181,3 +181,37 @@ def test_a_number_that_is_wrong(case: str) -> None:
     with pytest.raises(ModelError) as error:
         nd.PairSTDP(**given)
     assert expected in str(error.value)
+
+
+ODD: list[Any] = [
+    None, 3, -1.5, np.nan, "", "x y", "tau", b"a", True, [], [1], (), (0.0, "w_max"), {}, {3: "a"},
+    {"n": 3}, {"n": None}, {"n": ""}, {"n": "weight = ;"}, {"n": "weight = x y;"}, {"tau": [1]},
+    object(), np.zeros(2),
+]  # fmt: skip
+"""Values that somebody may write where something else is needed."""
+
+ATTRIBUTES = [
+    "params", "constants", "synapse", "pre", "post", "modulators", "every", "late", "on_call",
+    "on_dose", "on_arrival", "on_spike", "on_step", "between", "bounds", "first", "same_step",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("attribute", ATTRIBUTES)
+def test_odd_values_are_refused_or_right(attribute: str) -> None:
+    """With an error of the declaration, never another one; so are names, time constants, jumps."""
+    refused = 0
+    for value in ODD:
+        given = [{attribute: value}]
+        if attribute in ("pre", "post", "synapse"):
+            given += [
+                {attribute: {"z": nd.Trace(value)}},
+                {attribute: {"z": nd.Trace("tau", value)}},
+            ]
+        if attribute == "modulators":
+            given += [{attribute: {"z": nd.Doses(value)}}, {attribute: {"z": nd.Level(value)}}]
+        for parts in given:
+            try:
+                type("Bad", (nd.Plasticity,), {**GOOD, **parts})
+            except ModelError as error:
+                refused += str(error).startswith("Bad")
+    assert refused >= 15
