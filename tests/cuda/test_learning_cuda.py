@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 from learning_circuits import DT, RULES, Pairs, told
+from learning_networks import network, trains
 from learning_values import STEPS as STEPS_WITH_VALUES
 from learning_values import Everything, Modulated, Sampled, everything
 from support import assert_same_bits, recorded, started
 
+import neurodriver as nd
 from neurodriver import (
     Circuit,
 )
@@ -118,6 +120,17 @@ def test_numbers_of_each_synapse(dtype: str, executor: str) -> None:
     circuit = circuit.changed(connections=every)
     expected = run(circuit, inputs, "cpu", dtype)
     assert_same_bits(expected, run(circuit, inputs, "cuda", dtype, executor=executor))
+
+
+def test_traces_of_synapses(dtype: str) -> None:
+    """They are read as they are now, between events."""
+    circuit, found = network(nd.RewardedSTDP()), []
+    for backend in ("cpu", "cuda"):
+        with started(circuit, DT, [trains(circuit)], None, backend=backend, dtype=dtype) as lpu:
+            lpu.run(steps=137)
+            found.append({name: lpu["learning"].get(name) for name in ("weight", "c")})
+    assert_same_bits(*found)
+    assert np.ptp(found[0]["c"]) > 0.05
 
 
 class Called(Modulated):
