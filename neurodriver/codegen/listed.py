@@ -43,6 +43,7 @@ class ListedText(SumText):
     def storage(self) -> list[str]:
         """Declare how the connections are stored, and their data."""
         lines = [self._array("start", "long long"), self._array(INDEX, "int")]
+        lines += [self._array(name, "int") for name in self.access.places]
         for name in self.access.connection if self.gather.edges else ():
             if name in self.written:
                 pointer = self._pointer(name, "real")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from ..errors import ModelError
 
@@ -120,6 +121,9 @@ class Access:
         ``argmax`` is the number of the first connection with the greatest value, counted from 0 in
         the order of the component's connections. Without a connection a product is 1, ``argmax``
         is -1, and all others are 0.
+    model : NDComponent subclass, optional
+        Model of all sources, with axes. A loop over the connections reads the index of the source
+        along each of them.
     """
 
     variable: str
@@ -130,10 +134,27 @@ class Access:
     single: bool = False
     unit: str = ""
     reduce: str = "sum"
+    model: Any = None
 
     def __post_init__(self) -> None:
+        self._check_model()
         rules = {name: _of_synapse(name, rule) for name, rule in self.connection.items()}
         object.__setattr__(self, "connection", rules)
+
+    def _check_model(self) -> None:
+        if self.model is None:
+            return
+        axes = getattr(self.model, "axes", ())
+        if not (isinstance(self.model, type) and axes):
+            raise ModelError(f"Access: model= takes a model with axes, got {self.model!r:.60}")
+        if twice := {self.variable, "index", *self.connection} & {*axes}:
+            say = f"{min(twice)!r} is a name of a connection and of an axis of the sources"
+            raise ModelError(f"Access: {say}; choose another name for the connection")
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """Axes of the sources, along which a loop reads their indices."""
+        return () if self.model is None else tuple(self.model.axes)
 
     @property
     def written(self) -> tuple[str, ...]:

@@ -352,9 +352,10 @@ def looped_accesses(model: type[NDComponent]) -> frozenset[str]:
 
 def _connections(access: Any) -> Symbol:
     """Return what the connections of an access are to a text that loops over them."""
-    numbers = (access.variable, *access.connection, INDEX)
+    whole = (INDEX, *access.places)
+    numbers = (access.variable, *access.connection, *whole)
     said = f"a connection of '{access.name}'"
-    reach = Reach(said, (), None, numbers, True, whole=(INDEX,), written=access.written)
+    reach = Reach(said, (), None, numbers, True, whole=whole, written=access.written)
     return Symbol("access", reach=reach)
 
 

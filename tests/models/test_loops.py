@@ -144,3 +144,55 @@ def test_no_connections() -> None:
     with nd.LPU(nd.Circuit([cells]), DT) as lpu:
         lpu.advance(1)
         assert (lpu["cells"].V == 0.9).all() and (lpu["cells"].seen == -1).all()
+
+
+class Placed(nd.NDComponent):
+    axes, updates, states = ("y", "x"), {"val": "1"}, {"val": nd.State("1", 0.0)}
+    update = "val = 1 + here.y + 10 * here.x;"
+
+
+class Placing(nd.NDComponent):
+    """Adds up where its sources are."""
+
+    accesses = [nd.Access("val", "exc", connection={"w": nd.Parameter("1", 1.0)}, model=Placed)]
+    updates = {"n": "1", "rows": "1", "columns": "1"}
+    update = "for (s : exc) { n += 1; rows += s.y * s.w; columns += s.x; }"
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_places_of_sources(masked: bool) -> None:
+    """Indices along the axes of the model of the sources, whatever the population's mask."""
+    mask = {"mask": np.arange(12).reshape(3, 4) % 5 > 0} if masked else {}
+    a = nd.Population(Placed, name="a", axes={"y": 3, "x": 4}, **mask)
+    b = nd.Population(Placing, 5, name="b")
+    link = nd.Projection(a, b, nd.FixedInDegree(4), receptor="exc", delay=1e-3, name="l")
+    circuit = nd.Circuit([a, b], [link], seed=2)
+    columns, space = circuit.connections[0].expanded(), circuit.spaces["a"]
+    rows, cols = space.indices[columns.source].T
+    for threads in (1, 2):
+        with nd.LPU(circuit, 1e-3, threads=threads) as lpu:
+            lpu.advance(1)
+            for name, each in (("n", 1), ("rows", rows), ("columns", cols)):
+                wanted = np.zeros(5)
+                np.add.at(wanted, columns.target - a.count, each)
+                assert np.array_equal(lpu["b"].get(name), wanted) and wanted.any()
+
+
+def test_sources_of_another_model() -> None:
+    """The access names the model; its axes are no names of the connection."""
+    plain = nd.Population("GradedNeuron", 3, name="g", bias=0, time_constant=1.0)
+
+    class Other(nd.NDComponent):
+        updates, states, update = {"val": "1"}, {"val": nd.State("1", 0.0)}, "val = 1;"
+
+    b, other = nd.Population(Placing, 5, name="b"), nd.Population(Other, 3, name="o")
+    link = nd.Projection(other, b, nd.AllToAll(), receptor="exc", delay=1e-3)
+    with pytest.raises(nd.CircuitError, match="'exc' of Placing has a source in 'Other'; it has"):
+        nd.LPU(nd.Circuit([other, b, plain], [link]), 1e-3)
+    for given, said in (
+        ({"model": 3}, "takes a model with axes, got 3"),
+        ({"model": Other}, "takes a model with axes"),
+        ({"model": Placed, "connection": {"y": nd.Parameter()}}, "'y' is a name of a connection"),
+    ):
+        with pytest.raises(ModelError, match=said):
+            nd.Access("val", "exc", **given)  # type: ignore[arg-type]

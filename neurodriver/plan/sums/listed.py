@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from ...circuit.space import AxisGrid
+from ...errors import CircuitError, quoted
 from ...model.component import Access
 from ...model.texts import INDEX
 from ...native.buffers import LANES
@@ -72,6 +74,8 @@ def listed_plan(layout: Layout, number: int, access: Access, count: int) -> List
         "element": edges.element.astype(np.int32),
         INDEX: _indices(layout, access.variable, edges.element),
     }
+    if access.model is not None:
+        arrays |= _places(layout, number, access, edges.element)
     if back is None:
         arrays["back"] = edges.back.astype(np.int32)
     for name in access.connection if m else ():
@@ -84,6 +88,34 @@ def listed_plan(layout: Layout, number: int, access: Access, count: int) -> List
         "listed", m, arrays, back, cost=cost, written=access.written, sets=sets - 1,
         ranks=ranks, units={n: access.connection[n].unit for n in access.written},
     )  # fmt: skip
+
+
+def _places(
+    layout: Layout, number: int, access: Access, element: NDArray[np.int64]
+) -> dict[str, NDArray[np.int32]]:
+    """Return the index of each source along the axes of its model; -1 of an input.
+
+    Raises
+    ------
+    CircuitError
+        For a source of another model.
+    """
+    circuit, ring = layout.circuit, layout.rings[access.variable]
+    within = {name: np.full(ring.width, -1, np.int32) for name in access.places}
+    used = np.zeros(ring.width, bool)
+    used[element] = True
+    for owner in filter(str.isdigit, ring.segments):
+        group, at = circuit.groups[int(owner)], layout.elements(int(owner), access.variable)
+        space = circuit.spaces.get(group.layer.population) if group.layer else None
+        if issubclass(group.model, access.model) and isinstance(space, AxisGrid):
+            for name, index in zip(space.names, space.indices.T, strict=True):
+                within[name][at] = index
+        elif used[at].any():
+            want = f"it has to be of {access.model.__name__}"
+            source = group.layer.population if group.layer else group.name
+            to = f"'{access.name}' of {circuit.groups[number].name}"
+            raise CircuitError(f"{circuit.name}: {to} has a source in {quoted(source)}; {want}")
+    return {name: column[element] for name, column in within.items()}
 
 
 def _indices(layout: Layout, variable: str, element: NDArray[np.int64]) -> NDArray[np.int32]:
