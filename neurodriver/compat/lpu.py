@@ -130,8 +130,9 @@ time_sync, control_inteface
         self.default_dtype = np.dtype(default_dtype)
         inputs = _processors(input_processors, Input, InputError)
         recorders = _processors(output_processors, Recorder, RecordingError)
-        for one in (*inputs, *recorders):
-            one.attach(self)
+        for one in inputs:
+            if hasattr(one, "get_new_graph"):  # others need the circuit
+                one.attach(self)
         circuit = build(self.id, graph_type, graph_dict, uid_key, inputs, extra_comps)
         super().__init__(
             circuit,

@@ -11,7 +11,16 @@ import pytest
 from support import ALPHA, FEATURE_EDGES, HH2, IAF, every_feature, graph, node, simulate
 
 import neurodriver
-from neurodriver import Circuit, MemoryRecorder, NDComponent, Parameter, State, StepInput
+from neurodriver import (
+    Circuit,
+    MemoryRecorder,
+    NDComponent,
+    NoiseInput,
+    Parameter,
+    PoissonInput,
+    State,
+    StepInput,
+)
 from neurodriver.compat.lpu import LPU, UnknownModelError
 from neurodriver.errors import CircuitError, InputError, NeurodriverError, RecordingError
 
@@ -444,3 +453,13 @@ def test_the_native_lpu_gives_the_same() -> None:
     _, recorder = make(steps=300)
     expected = simulate(two(), 1e-4, 300, StepInput("I", ["n0"], 10.0))
     np.testing.assert_array_equal(recorder.get("V"), expected["V"])
+
+
+def test_inputs_and_recorders_of_now() -> None:
+    """They get to know the circuit: spikes warn of their weight, recorders name populations."""
+    made = graph({"s": node("AlphaSynapse", ALPHA), "n": node("LeakyIAF", IAF)}, [("s", "n")])
+    given = [PoissonInput("spike_state", ["s"], 500.0), NoiseInput("I", ["n"], 0.1, 0.2)]
+    recorder = MemoryRecorder([("g", ["s"]), ("V", None)])
+    lpu = LPU(1e-4, "obj", made, 0, given, [recorder], manager=False)
+    lpu.run(steps=50)
+    assert recorder.get("g").max() > 0 and np.ptp(recorder.get("V")) > 0
