@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..codegen.synapse_texts import host_text
+from ..errors import NeurodriverError, quoted
 from ..model.synapse_texts import SynapseTexts
 from ..native.compiler import build
 
@@ -276,6 +277,8 @@ class SynapseSets:
 
     def _prepared(self, texts: Mapping[str, str]) -> tuple[Stored, Stored, Any, Stored]:
         """Return the tables of a run."""
+        for name, text in texts.items():
+            self._check_states(name, text)
         tables = {name: self._tables(name) for name in texts}
         flat = [part for one in tables.values() for part in one.values()]
         stored = self.place.store(np.concatenate([*flat, np.zeros(1, np.uint64)]))
@@ -291,6 +294,15 @@ class SynapseSets:
         work = np.concatenate([[0], np.cumsum(degrees)]).astype(np.int64)
         sets = self.place.store(np.array(words, np.uint64))
         return sets, self.place.store(rows.astype(np.int64)), work, stored
+
+    def _check_states(self, name: str, text: str) -> None:
+        """Raise NeurodriverError where the units of a set do not have what a text reads."""
+        bound = self._bound[0].get(name)
+        for side, state in self.texts.read(text):
+            place = self.texts.place(side, state)
+            if bound is None or not bound.reshape(self.copies, -1)[:, place].all():
+                say = f"text {quoted(text)} reads {side}.{state}"
+                raise NeurodriverError(f"{quoted(name)}: {say}, which is no state of these units")
 
     def _tables(self, name: str) -> dict[str, Words]:
         """Return the tables of addresses of a set."""

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from neurodriver.run.lpu import LPU
 
 Reals = NDArray[np.float64]
-States = Mapping[str, Reals]
 
 WINDOW = 16
 """Number of bins over which the product of activities is summed in hidden layers: 160 ms."""
@@ -76,27 +75,6 @@ def bin_weights(bins: int, plus: int, by_target: bool, cap_scale: float) -> Real
     return out
 
 
-def rate_factors(states: States, on: bool, least: float) -> Reals:
-    """Return the learning rate factor of each receiver, (receivers,).
-
-    It is small if CaD is near 0 or near the greatest CaD of the layer, or if CaP and CaD are alike.
-
-    ``sig = max(4 y (1 - y), least)`` with y = CaD over the greatest CaD of the layer, times
-    ``|CaP - CaD| / max(CaP, CaD)``.
-    """
-    cap, cad = states["CaP"], states["CaD"]
-    if not on:
-        return np.ones(len(cad))
-    greatest = float(states["CaDBefore"].max())
-    y = np.minimum(cad / greatest, 1) if greatest > 0 else np.ones(len(cad))
-    settled = np.maximum(cap, cad)
-    apart = np.abs(cap - cad)
-    small = (settled <= 0.1) | (apart < 0.02)
-    dif = np.where(small, 0.001, apart / np.where(settled > 0, settled, 1))
-    out: Reals = np.maximum(4 * y * (1 - y), least) * dif
-    return out
-
-
 def rule_of(path: NetworkPath, own: Mapping[str, float | bool]) -> str:
     """Return the text by which the weights of a path learn."""
     if own["hebb"]:
@@ -142,6 +120,8 @@ class PathSynapses:
         bins = network.cycles // BIN, network.plus // BIN
         numbers = {name: own[name] for name in TEXTS.numbers if name in own}
         numbers["scale"] = network.scale(path)
+        receiver = network.parameters(path.receiver)
+        numbers |= {"rated": receiver["rate_factor"], "rate_least": receiver["rate_least"]}
         numbers["adapts"] = bool(own["swt_adapts"]) and not by_target
         numbers["balances"] = path.kind != "inhib" and path.receiver.hidden
         scale = float(own["cap_scale"])
@@ -169,16 +149,16 @@ class PathSynapses:
     def changes(self, values: NDArray[np.int64]) -> None:
         self._linked.sets.counts = values
 
-    def learn(self, rates: Reals) -> None:
+    def learn(self, cap: Reals, greatest: Reals) -> None:
         """Compute the changes that follow from the last trial, and add them up over items.
 
         Parameters
         ----------
-        rates : (items, units) float64
-            Learning rate factors of all units, see `rate_factors`.
+        cap, greatest : (items, units) float64
+            CaP of each unit, and the greatest CaD of its layer before the last cycle.
         """
         rules = {n: rule for n, rule in self._rules.items() if self._own[n]["learn"]}
-        self._linked.run(rules, {"rate": rates})
+        self._linked.run(rules, {"CaP": cap, "greatest": greatest})
 
     def apply(self) -> None:
         """Apply the changes to the linear weights."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .averages import Averages
-from .changes import PathSynapses, rate_factors
+from .changes import PathSynapses
 from .network import Network
 from .starts import first_averages
 
@@ -92,7 +92,8 @@ class Learner:
         for states in items:
             for name, averages in self.averages.items():
                 averages.note(states[name])
-        self.synapses.learn(np.stack([self._rates(states) for states in items]))
+        cap = [np.concatenate([one["CaP"] for one in states.values()]) for states in items]
+        self.synapses.learn(np.stack(cap), np.stack([self._greatest(one) for one in items]))
         self._sum_over_ranks()
         before, self.trials = self.trials, self.trials + self.items
         for averages in self.averages.values():
@@ -111,12 +112,10 @@ class Learner:
             return rows
         return [row for some in self.communicator.allgather(rows) for row in some]
 
-    def _rates(self, states: ItemStates) -> Reals:
-        """Return the learning rate factors of all units after a trial of one item, (units,)."""
-        return np.concatenate([
-            rate_factors(states[name], bool(own["rate_factor"]), float(own["rate_least"]))
-            for name, own in self.own.items()
-        ])  # fmt: skip
+    def _greatest(self, states: ItemStates) -> Reals:
+        """Return for each unit the greatest CaD of its layer before the last cycle, (units,)."""
+        counts = [layer.count for layer in self.network.layers.values()]
+        return np.repeat([states[name]["CaDBefore"].max() for name in self.own], counts)
 
     def _sum_over_ranks(self) -> None:
         """Add up the changes of all ranks, by one message."""

@@ -31,8 +31,20 @@ _AVERAGED = """
     trace += (product - trace) / tau_trace;
 """
 
+_RATE = """
+    const real y = post.greatest > 0 ? fmin(post.CaD / post.greatest, 1) : 1;
+    const real settled = fmax(post.CaP, post.CaD), apart = fabs(post.CaP - post.CaD);
+    const real dif = settled <= 0.1 || apart < 0.02 ? 0.001 : apart / settled;
+    const real rate = rated > 0 ? fmax(4 * y * (1 - y), rate_least) * dif : 1;
+"""
+"""Learning rate factor of the receiver.
+
+It is small if CaD is near 0 or near ``greatest``, the greatest CaD of the layer, or if CaP and CaD
+are alike.
+"""
+
 _CORTEX = """
-    const real delta = (post.LearnCaP - post.LearnCaD) * post.rate;
+    const real delta = (post.LearnCaP - post.LearnCaD) * rate;
     const real change = lrate * (product > synapse_threshold ? {} * delta : 0);
 """
 
@@ -41,7 +53,7 @@ _CONTEXT = """
 """
 
 _TARGET = """
-    const real change = lrate * (post.rate * product);
+    const real change = lrate * (rate * product);
 """
 
 _HEBB = """
@@ -101,17 +113,19 @@ TEXTS = SynapseTexts(
     kept=("trace",),
     numbers=(
         "lrate", "tau_trace", "synapse_threshold", "sub_mean", "swt_rate", "swt_least", "swt_most",
-        "adapts", "balances", "scale",
+        "adapts", "balances", "scale", "rated", "rate_least",
     ),
     vectors={"bin_weights": BINS},
     states={"bins": BINS, "LearnCaP": None, "LearnCaD": None, "CaD": None, "BurstPrv": None},
-    given=("rate", "difference"),
+    given=("CaP", "greatest", "difference"),
     texts={
-        "cortex": SynapseText(_PRODUCT + _CORTEX.format("product") + _BOUNDED, where=_ACTIVE),
-        "cortex, averaged": SynapseText(
-            _PRODUCT + _AVERAGED + _CORTEX.format("trace") + _BOUNDED, where=_ACTIVE
+        "cortex": SynapseText(
+            _PRODUCT + _RATE + _CORTEX.format("product") + _BOUNDED, where=_ACTIVE
         ),
-        "target": SynapseText(_PRODUCT + _TARGET + _BOUNDED),
+        "cortex, averaged": SynapseText(
+            _PRODUCT + _AVERAGED + _RATE + _CORTEX.format("trace") + _BOUNDED, where=_ACTIVE
+        ),
+        "target": SynapseText(_PRODUCT + _RATE + _TARGET + _BOUNDED),
         "context": SynapseText(_CONTEXT.format("pre.BurstPrv") + _BOUNDED),
         "context, averaged": SynapseText(
             "const real product = pre.BurstPrv;" + _AVERAGED + _CONTEXT.format("trace") + _BOUNDED

@@ -47,8 +47,9 @@ def sets_of(net: Network, place: SynapsePlace, items: int) -> tuple[SynapseSets,
     for path in net.paths.values():
         own, m = net.parameters(path), len(path.pairs)
         rules[path.name] = rule_of(path, own)
-        numbers = {name: own[name] for name in TEXTS.numbers if name in own}
+        numbers: dict[str, Any] = {n: own[n] for n in TEXTS.numbers if n in own}
         by_target = path.receiver.learns_by_target
+        numbers |= {"rated": True, "rate_least": 0.05}
         numbers |= {"adapts": not by_target, "balances": path.receiver.hidden}
         numbers["bin_weights"] = bin_weights(20, 5, by_target, 1.0)
         weights = dict.fromkeys(("weight", "linear", "structural"), np.full(m, 0.5))
@@ -74,13 +75,13 @@ def rows(backend: str, rounds: int, small: bool) -> Iterator[dict[str, Any]]:
         net = network(SMALL, 8) if small else network()
         place = place_of(backend)
         made, rules = sets_of(net, place, items)
-        rates = np.full((items, sum(layer.count for layer in net.layers.values())), 0.1)
+        greatest = np.full((items, sum(layer.count for layer in net.layers.values())), 0.9)
         found: dict[str, list[float]] = {}
         for _ in range(rounds + 1):
             for said, texts, given in (
-                ("rules", rules, {"rate": rates}),
+                ("rules", rules, {"CaP": 0.5 * greatest, "greatest": greatest}),
                 ("apply", dict.fromkeys(rules, "apply"), {}),
-                ("adapt", dict.fromkeys(rules, "adapt"), {"difference": rates[0]}),
+                ("adapt", dict.fromkeys(rules, "adapt"), {"difference": greatest[0]}),
             ):
                 begin = time.perf_counter()
                 made.run(texts, given)

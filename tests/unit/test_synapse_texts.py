@@ -10,7 +10,7 @@ from synapse_texts_on_cpu import WarpSynapses
 
 from neurodriver.backends import synapse_sets
 from neurodriver.backends.synapse_sets import HostSynapses, SynapseSet, SynapseSets
-from neurodriver.errors import ModelError
+from neurodriver.errors import ModelError, NeurodriverError
 from neurodriver.model.synapse_texts import UNIT, SynapseText, SynapseTexts
 
 TEXTS = SynapseTexts(
@@ -160,3 +160,13 @@ def test_faults_of_texts(text: SynapseText, message: str) -> None:
     shared = {name: getattr(TEXTS, name) for name in ("own", "kept", "numbers", "states", "given")}
     with pytest.raises(ModelError, match=message):
         SynapseTexts(**shared, texts={"wrong": text})
+
+
+def test_states_that_are_nowhere() -> None:
+    """A text that reads a state that the units do not have is refused before it runs."""
+    example = Example(HostSynapses(TEXTS, np.dtype("float64"), 1), "float64")
+    where = np.zeros((COPIES, 2, ELEMENTS), np.uint64)
+    example.sets.bind({"a": where}, {}, {})
+    with pytest.raises(NeurodriverError, match=r"text .learn. reads pre\.v, which is no state"):
+        example.run("learn")
+    example.run("scale")  # reads none
