@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes as ct
+from contextlib import nullcontext
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -9,6 +12,7 @@ import pytest
 from synapse_texts_on_cpu import WarpSynapses
 
 from neurodriver.backends import synapse_sets
+from neurodriver.backends.cuda import synapse_place
 from neurodriver.backends.synapse_sets import HostSynapses, SynapseSet, SynapseSets
 from neurodriver.errors import ModelError, NeurodriverError
 from neurodriver.model.synapse_texts import UNIT, SynapseText, SynapseTexts
@@ -160,6 +164,69 @@ def test_faults_of_texts(text: SynapseText, message: str) -> None:
     shared = {name: getattr(TEXTS, name) for name in ("own", "kept", "numbers", "states", "given")}
     with pytest.raises(ModelError, match=message):
         SynapseTexts(**shared, texts={"wrong": text})
+
+
+class PretendedDevice:
+    """A GPU whose memory is that of the host."""
+
+    arch, processors = "sm_90", 132
+
+    def current(self) -> Any:
+        """Return nothing to enter."""
+        return nullcontext()
+
+    def allocate(self, size: int) -> Any:
+        """Return memory that may be given back once."""
+        memory, freed = np.zeros(size, np.uint8), iter([None])
+        return PretendedMemory(memory, lambda: next(freed))
+
+    def upload(self, address: int, array: np.ndarray) -> None:
+        """Copy an array."""
+        flat = np.ascontiguousarray(array)
+        ct.memmove(address, flat.ctypes.data, flat.nbytes)
+
+    def download(self, address: int, out: np.ndarray) -> None:
+        """Copy into an array."""
+        ct.memmove(out.ctypes.data, address, out.nbytes)
+
+    def wait(self) -> None:
+        """Return at once."""
+
+
+class PretendedMemory:
+    """Memory of this device."""
+
+    def __init__(self, memory: np.ndarray, free: Any) -> None:
+        self.memory, self.free = memory, free
+
+    def __int__(self) -> int:
+        return int(self.memory.ctypes.data)
+
+
+def test_memory_of_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Numbers come to it and from it, and all is given back once, without a GPU."""
+    warps, ended = WarpSynapses(TEXTS, np.dtype("float64"), 1), []
+
+    def launched(device: Any, kernel: str, blocks: int, threads: int, values: Any, _: Any) -> None:
+        assert kernel == "nd_run" and blocks >= 1 and threads % 32 == 0
+        sets, begin, count = values
+        rows = (ct.c_longlong * (count + 1)).from_address(begin)[count]
+        given = ct.c_void_p(sets), ct.c_void_p(begin)
+        warps._run(*given, *map(ct.c_longlong, (count, 0, rows)))
+
+    code = SimpleNamespace(function=lambda name: name, unload=lambda: ended.append(1))
+    monkeypatch.setattr(synapse_place, "Loaded", lambda *_: code)
+    monkeypatch.setattr(synapse_place, "compile_cubin", lambda *_: b"")
+    monkeypatch.setattr(synapse_place, "launch", launched)
+    device: Any = PretendedDevice()
+    example, found = ran(
+        synapse_place.DeviceSynapses(TEXTS, np.dtype("float64"), device), "float64"
+    )
+    for name, values in ran(HostSynapses(TEXTS, np.dtype("float64"), 1), "float64")[1].items():
+        assert values.tobytes() == found[name].tobytes(), name
+    example.sets.close()
+    example.sets.close()
+    assert ended == [1]
 
 
 def test_states_that_are_nowhere() -> None:

@@ -57,7 +57,8 @@ class DeviceSynapses:
     """
 
     def __init__(self, texts: SynapseTexts, dtype: np.dtype, device: Device) -> None:
-        self._device, self._stored = device, list[StoredOnDevice]()
+        self._device, self._open = device, True
+        self._stored: list[StoredOnDevice] = []
         with device.current():
             self._code = Loaded(device, compile_cubin(device_text(texts, dtype.name), device.arch))
             self._run = self._code.function("nd_run")
@@ -78,6 +79,9 @@ class DeviceSynapses:
 
     def close(self) -> None:
         """Give the memory back."""
+        if not self._open:
+            return
+        self._open = False
         with self._device.current():
             for one in self._stored:
                 one.free()
