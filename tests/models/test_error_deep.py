@@ -287,9 +287,12 @@ def test_paths_within_a_layer_begin_symmetric(kind: str) -> None:
 
 
 def test_the_reber_grammar_is_learned() -> None:
-    """After 30 epochs the independent program has an error of 0.05."""
+    """With 64 hidden units; the independent program has an error of 0.12 to 0.05 in these epochs.
+
+    The error is 0.06, and 0.15 if the deep layer is added before the pulvinar.
+    """
     example = reber()
-    with Trainer(example["network"](), items=16) as sim:
+    with Trainer(example["network"](0, (8, 8)), items=16, dtype="float32") as sim:
         log = sim.train(example["environment"](16), 32, trials=208)
     error = log["epoch"]["error"]
-    assert 0.4 < error[0] < 0.55 and error[28:].mean() < 0.07
+    assert error[0] > 0.35 and error[20:].mean() < 0.1
