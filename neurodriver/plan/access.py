@@ -96,7 +96,8 @@ class AccessPlanner:
         else:
             zero = layout.rings[access.variable].zero if len(edges.target) else 0
             lattice = self.plans and not events and not looped
-            made = plan(edges, capacity, zero, lattice=lattice, threads=threads)
+            cpu = not layout.target.threads
+            made = plan(edges, capacity, zero, lattice, threads, beside=cpu)
             if events and made.form == "sliced" and units is None:
                 add_events(made, edges, capacity, zero)
             add_inputs(made, layout, access.variable, capacity)

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import neurodriver as nd
+from neurodriver.plan.compile import compile_circuit
+from neurodriver.plan.target import CUDA
 
 DT = 1e-4
 COUNT, STEPS = 300, 40
@@ -106,3 +108,16 @@ def test_how_elements_beside_components_are_read() -> None:
     assert second.limits["input 0"] == 1 and "input 1" not in second.limits
     with nd.LPU(circuit(), DT, [one for one, _ in CASES["five"]]) as lpu:
         assert [one.form for one in lpu.simulation.program.gathers.values()] == ["lattice", "none"]
+
+
+@pytest.mark.parametrize("plans", [True, False])
+def test_threads_of_a_gpu_read_one_element_beside_their_component(plans: bool) -> None:
+    """The text of a GPU has no sum of several, whichever plans are allowed."""
+    targets = [("I", UIDS[0]), ("I", UIDS[0]), ("I", UIDS[1])]
+    cpu = compile_circuit(circuit(), DT, targets=targets, plans=plans)
+    gpu = compile_circuit(circuit(), DT, targets=targets, plans=plans, target=CUDA)
+    ends = [
+        [len(g.arrays["first"]) if g.form == "aligned" else 0 for g in one.gathers.values()]
+        for one in (cpu, gpu)
+    ]
+    assert ends == [[2, 1], [0, 1]]

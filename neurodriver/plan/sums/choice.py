@@ -36,7 +36,7 @@ class Wanted:
     ----------
     edges : Edges
         At least one; what all share is a number.
-    count, zero, lattice, threads
+    count, zero, lattice, threads, beside
         As `plan` gets them.
     degree : (count,) int64
         Connections of each component.
@@ -48,6 +48,7 @@ class Wanted:
     degree: NDArray[np.int64]
     lattice: bool
     threads: bool
+    beside: bool
 
     @property
     def slices(self) -> int:
@@ -67,6 +68,7 @@ def plan(
     lattice: bool = True,
     threads: bool = False,
     sliced: bool = False,
+    beside: bool = False,
 ) -> Gather:
     """Choose the form of an access and make its arrays.
 
@@ -84,11 +86,13 @@ def plan(
         where a thread could not keep the connections of its component.
     sliced : bool
         Whether no other form than ``sliced`` may be chosen.
+    beside : bool
+        Whether an aligned component may read several elements, as only the text of a CPU can.
     """
     if not len(edges.target):
         return Gather("none", 0, cost=np.zeros(-(-count // LANES)))
     degree = np.bincount(edges.target, minlength=count)
-    wanted = Wanted(_compact(edges), count, zero, degree, lattice, threads)
+    wanted = Wanted(_compact(edges), count, zero, degree, lattice, threads, beside)
     if sliced:
         return _sliced(wanted)
     return next(made for make in PLANS if (made := make(wanted)) is not None)
@@ -111,7 +115,7 @@ def _single(w: Wanted) -> Gather | None:
 
 
 def _aligned(w: Wanted) -> Gather | None:
-    return None if w.threads else aligned_plan(w.edges, w.count, w.slices)
+    return aligned_plan(w.edges, w.count, w.slices) if w.beside else None
 
 
 def _rows(w: Wanted) -> Gather | None:
