@@ -21,7 +21,6 @@ from ..circuit.selection import space_of
 from ..circuit.validate import admits, check_parameters
 from ..errors import Faults, NeurodriverError, near, quoted
 from ..model.component import Parameter
-from ..model.kinds import VariableKind
 from ..model.vectors import elements
 from ..quantities import magnitude
 from .device_values import on_host
@@ -29,7 +28,7 @@ from .live_fields import FieldPlace, field_of
 from .live_places import Live, Place, Rows, Values, keep_text, place_of
 from .live_pools import pool_values
 from .program_cache import ProgramCache
-from .shown import shown_line
+from .shown import event_variable, shown_line
 
 Changed = Callable[[int, str, NDArray[np.float64]], None]
 """Takes a parameter of a group whose value for all components is one number in the program."""
@@ -251,24 +250,23 @@ class Components:
         """
         print(shown_line(self, self._simulation(), rows))
 
-    def events(self, name: str = "spike_state") -> NDArray[np.int64]:
+    def events(self, name: str | None = None) -> NDArray[np.int64]:
         """Return the numbers of the components that have an event at the present time, ascending.
 
         The step that has been computed last has sent it. For the events of many steps, record them.
 
         Parameters
         ----------
-        name : str
-            Of a variable in event form.
+        name : str, optional
+            Of a variable in event form. Not needed if the components update a single one.
 
         Raises
         ------
         NeurodriverError
-            For a name that nothing has, and variables without events.
+            For a name that nothing has, variables without events, and where no name is given and
+            the components update no variable in event form, or several.
         """
-        values, kinds = self.get(name), self._simulation().program.circuit.kinds
-        if name not in {*kinds.updated(VariableKind.EVENT)}:
-            raise NeurodriverError(f"{self._said}: '{name}' has no events; read it by get")
+        values = self.get(event_variable(self, self._simulation(), name))
         found: NDArray[np.int64] = np.flatnonzero(np.ravel(values))
         return found
 

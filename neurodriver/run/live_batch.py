@@ -63,7 +63,7 @@ class CopiedComponents(Components):
             f"{self._said}: '{name}' of each copy lies elsewhere; use lpu.copies[b][...].shared"
         )
 
-    def events(self, name: str = "spike_state") -> Any:
+    def events(self, name: str | None = None) -> Any:
         """Refuse: each copy has events of its own."""
         raise NeurodriverError(
             f"{self._said}: each copy has events of its own; use lpu.copies[b][...].events()"

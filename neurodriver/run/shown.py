@@ -7,6 +7,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from ..errors import NeurodriverError, quoted
 from ..model.kinds import VariableKind
 
 if TYPE_CHECKING:
@@ -43,6 +44,27 @@ def shown_line(components: Components, simulation: Live, rows: int) -> str:
         total = seen.count(components._said, name, simulation.step, len(fired))
         parts.append(f"{label} = {_listed(fired, MOST_FIRED)}  total = {total}")
     return "  ".join(parts)
+
+
+def event_variable(components: Components, simulation: Live, name: str | None) -> str:
+    """Return ``name`` if it has events, or the only variable with events, for None.
+
+    Raises
+    ------
+    NeurodriverError
+        Where the name has no events, or where None could mean no variable, or several.
+    """
+    groups = simulation.program.circuit.groups
+    updated = [groups[part.number].model.updates for part in components._parts]
+    kinds = simulation.program.circuit.kinds.updated(VariableKind.EVENT)
+    sent = [n for n in kinds if any(n in each for each in updated)]
+    if name is None and len(sent) != 1:
+        which = ", ".join(map(quoted, sent)) or "none"
+        raise NeurodriverError(f"{components._said}: name one variable with events: {which}")
+    if name is not None and name not in sent:
+        components.get(name)  # says so where nothing has the name
+        raise NeurodriverError(f"{components._said}: '{name}' has no events; read it by get")
+    return name or sent[0]
 
 
 def _first(values: Any, rows: int) -> str:

@@ -107,3 +107,19 @@ def test_events_of_the_last_step() -> None:
         assert sum(map(len, fired)) > 10
         with pytest.raises(nd.NeurodriverError, match="'V' has no events"):
             lpu["a"].events("V")
+
+
+class Graded(nd.NDComponent):
+    """Has no events."""
+
+    accesses, updates = ("I",), {"x": "1"}
+    states = {"x": nd.State("1", 0.0)}
+    update = "x = I;"
+
+
+def test_events_of_cells_that_have_none() -> None:
+    """A name is needed unless the components update a single variable with events."""
+    cells = nd.Population(Graded, 3, name="cells")
+    with nd.LPU(nd.Circuit([cells], []), DT) as lpu:
+        with pytest.raises(nd.NeurodriverError, match="name one variable with events: none"):
+            lpu["cells"].events()

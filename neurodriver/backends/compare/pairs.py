@@ -81,12 +81,18 @@ def updated(both: Both, relative: float) -> dict[str, Pairs]:
 
 
 def injected(both: Both) -> dict[str, Pairs]:
-    """Return the input slots of each variable."""
+    """Return the input slots of each variable whose rows are written on both sides."""
     out = {}
     for variable in both[0].layout.rings:
         segments = [_segments(program, variable).get("inputs") for program in both]
         if segments[0] is not None and segments[1] is not None:
-            slots = np.arange(segments[0].count)
+            written = np.ones(segments[0].count, bool)
+            for program in both:
+                for listed, (name, first, n) in zip(
+                    program.listed, program.slots.places, strict=True
+                ):
+                    written[first : first + n] &= name != variable or not listed
+            slots = np.flatnonzero(written)
             mine, theirs = (slots + s.start for s in segments if s)
             out[variable] = Pairs(mine, theirs, -1 - slots, ValueCheck(0.0, slots * 0))
     return out
