@@ -61,7 +61,7 @@ def event_variable(components: Components, simulation: Live, name: str | None) -
     if name is None and len(sent) != 1:
         which = ", ".join(map(quoted, sent)) or "none"
         raise NeurodriverError(f"{components._said}: name one variable with events: {which}")
-    if name is not None and name not in sent:
+    if name is not None and not (isinstance(name, str) and name in sent):
         components.get(name)  # says so where nothing has the name
         raise NeurodriverError(f"{components._said}: '{name}' has no events; read it by get")
     return name or sent[0]

@@ -188,11 +188,11 @@ def _input(kind: Any, variable: str) -> Run:
     return run
 
 
-def _recorder(kind: Any) -> Run:
+def _recorder(kind: Any, made: Callable[[], nd.Circuit] = seeds.circuit) -> Run:
     def run(folder: Path, given: dict[str, Any]) -> None:
         if kind is nd.HDF5Recorder:
             given = {"filename": folder / "out.h5", **given}
-        with nd.LPU(seeds.circuit(), 1e-4, recorders=kind(**given)) as lpu:
+        with nd.LPU(made(), 1e-4, recorders=kind(**given)) as lpu:
             lpu.run(5)
 
     return run
@@ -306,7 +306,7 @@ SHOWN = {"in": np.ones((2, 2)), "out": np.zeros((2, 2))}
 
 FEATURES: dict[str, tuple[Run, dict[str, Any]]] = {
     "parts": (_parts, {"parts": 2}),
-    "keep": (_parts, {"keep": ["cells.v"]}),
+    "keep": (_parts, {"keep": ["cells.V"]}),
     "events of cells": (_fired, {"name": "spike_state"}),
     "restore_state": (_taken_back, {"state": ...}),
     "nonfinite": (_parts, {"nonfinite": "warn", "debug": False}),
@@ -349,7 +349,9 @@ FEATURES: dict[str, tuple[Run, dict[str, Any]]] = {
                                                   "overwrite": False}),
     "MemoryRecorder": (_recorder(nd.MemoryRecorder), {"record": [("V", None)],
                                                       "sample_interval": 1}),
-    "MemoryRecorder of cells": (_recorder(nd.MemoryRecorder), {"record": [("cells.v", None)]}),
+    "MemoryRecorder of cells": (
+        _recorder(nd.MemoryRecorder, seeds.populations), {"record": [("cells.V", None)]}
+    ),
     "plot_recording": (_plot, {"recording": ..., "variables": ["V"], "uids": None, "title": None,
                                "between": None, "start": None, "stop": None, "ax": None}),
     "compare": (_compare, {"runs": ..., "by": "population", "start": 0.0, "stop": None,
@@ -457,3 +459,4 @@ MAY_BE = {
 """Odd values, joined by bars -> features and arguments that may have them."""
 
 LEGAL_VALUES = {name: values for values, names in MAY_BE.items() for name in names.split()}
+LEGAL_VALUES["events of cells.name"] = "None"

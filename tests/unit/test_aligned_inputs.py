@@ -121,3 +121,12 @@ def test_threads_of_a_gpu_read_one_element_beside_their_component(plans: bool) -
         for one in (cpu, gpu)
     ]
     assert ends == [[2, 1], [0, 1]]
+
+
+def test_an_input_into_nobody() -> None:
+    """It has no slots, and no list of events."""
+    with nd.LPU(
+        circuit(), DT, [nd.StepInput("I", [], 1.0), nd.StepInput("I", UIDS[0], 2.0)]
+    ) as lpu:
+        lpu.run(steps=3)
+        assert (lpu.get("x")[:COUNT] == 2.0).all()

@@ -21,6 +21,7 @@ def listed_inputs(layout: Layout, gathers: Mapping[tuple[int, str], Gather]) -> 
     All connections of its slots must deliver by source, without lag; others read rows.
     """
     slots = layout.slots
+    taken: set[str] = set()
     left = {v: np.zeros(n, np.int64) for v, n in slots.count.items()}  # connections that read rows
     for links in slots.connections:
         left[links.variable] += np.bincount(links.source, minlength=len(left[links.variable]))
@@ -29,9 +30,13 @@ def listed_inputs(layout: Layout, gathers: Mapping[tuple[int, str], Gather]) -> 
         variable = next((a.variable for a in accesses if a.name == name), "")
         if gather.parts is None or variable not in left:
             continue
+        taken.add(variable)
         start = layout.rings[variable].segments["inputs"].start
         for element, degree in gather.parts.taken_at_once():
             if 0 <= (first := element - start) < len(left[variable]):
                 mine = left[variable][first : first + len(degree)]
                 mine -= degree[: len(mine)]
-    return tuple(not left[v][first : first + n].any() for v, first, n in slots.places)
+    return tuple(
+        n > 0 and v in taken and not left[v][first : first + n].any()
+        for v, first, n in slots.places
+    )
