@@ -120,6 +120,8 @@ class Graded(nd.NDComponent):
 def test_events_of_cells_that_have_none() -> None:
     """A name is needed unless the components update a single variable with events."""
     cells = nd.Population(Graded, 3, name="cells")
-    with nd.LPU(nd.Circuit([cells], []), DT) as lpu:
+    others = nd.Population("LeakyIAFShiu", 2, name="others")
+    with nd.LPU(nd.Circuit([cells, others], []), DT) as lpu:
+        assert not lpu["others"].events().size
         with pytest.raises(nd.NeurodriverError, match="name one variable with events: none"):
             lpu["cells"].events()
