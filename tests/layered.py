@@ -159,3 +159,60 @@ CIRCUITS = {
     "look-ups": lambda: looking(None),
     "look-ups on a closed axis": lambda: looking(9.5),
 }
+
+
+class Indexing(nd.NDComponent):
+    """Reads with indices that parameters give: of sources, fields, pools, arrays, the past."""
+
+    axes, updates = ("y", "x"), {"val": "1"}
+    sources = {
+        "src": nd.Source("val", history=3),
+        "one": nd.Source("val", by_number=True),
+        "many": nd.Source("val", many=True),
+    }
+    fields = {"w": nd.Field(axes="k l"), "v": nd.Field(size=3, default=1.0)}
+    params = {n: nd.Parameter(default=0.0) for n in ("up", "ago", "cell", "k", "at", "row", "each")}
+    pools = {"rows": nd.Reduce("sum", "val", over="x")}
+    update = """
+        real kept[4];
+        kept[(int)at] = 1 + here.y;
+        val = src.val[here.y + (int)up, here.x] + src.val[here.y, here.x, ago=(int)ago];
+        val += one.val[(int)cell] + w[1, (int)k] + v[(int)k] + kept[(int)at];
+        val += here.rows[(int)row];
+        for (m : many) val += m.val[(int)each];
+    """
+
+
+def indexing(**bad: float) -> nd.Circuit:
+    """Return a circuit of one whose cells, (2, 1), has the indices that are given."""
+    axes = {"y": 3, "x": 4}
+    a = nd.Population(Pixel, name="a", axes=axes, initval=IMAGE)
+    row, ring = (
+        nd.Population(Row, name=n, axes={"y": nd.Axis.span(c, 0, c, period=p)}, initval=c)
+        for n, c, p in (("row", 5, None), ("ring", 2, 2))
+    )
+    place = np.zeros((3, 4))
+    place[2, 1] = 1
+    given = {name: value * place for name, value in bad.items()}
+    sources = {"src": a, "one": a, "many": [ring, row]}
+    cells = nd.Population(Indexing, name="c", axes=axes, w=np.ones((2, 3)), **sources, **given)
+    return nd.Circuit([a, row, ring, cells])
+
+
+INDICES: dict[str, tuple[float, str]] = {
+    "up": (
+        1,
+        "line 4: src.val[here.y + (int)up, here.x]: here.y + (int)up is 3, and has to be 0 to 2",
+    ),
+    "ago": (
+        4,
+        "line 4: src.val[here.y, here.x, ago=(int)ago]: 'ago' ((int)ago) is 4, and has to be 0 "
+        "to 3",
+    ),
+    "cell": (12, "line 5: one.val[(int)cell]: (int)cell is 12, and has to be 0 to 11"),
+    "k": (3, "line 5: w[1, (int)k]: (int)k is 3, and has to be 0 to 2"),
+    "at": (-1, "line 3: kept[(int)at]: (int)at is -1, and has to be 0 to 3"),
+    "row": (3, "line 6: here.rows[(int)row]: (int)row is 3, and has to be 0 to 2"),
+    "each": (5, "line 7: m.val[(int)each]: (int)each is 5, and has to be 0 to 4"),
+}
+"""Parameter of `Indexing` -> a value out of range, and what is said of it under ``debug``."""

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from ..model.component import Access
 from ..model.language import tree
 from ..model.text import block
-from ..model.texts import INDEX
+from ..model.texts import INDEX, SIZE, sizes_of_sources
 from ..plan.sums.listed import ListedConnections
 from .component import ComponentText
 from .cpu.sums import SumText
@@ -44,6 +44,8 @@ class ListedText(SumText):
         """Declare how the connections are stored, and their data."""
         lines = [self._array("start", "long long"), self._array(INDEX, "int")]
         lines += [self._array(name, "int") for name in self.access.places]
+        sizes = sizes_of_sources(self.component.model, self.access)
+        lines += [self._array(f"{axis}{SIZE}", "int") for axis in sizes]
         for name in self.access.connection if self.gather.edges else ():
             if name in self.written:
                 pointer = self._pointer(name, "real")
@@ -68,8 +70,9 @@ class ListedText(SumText):
         at = self.component.place
         return f"(int)({self._start(f'{at} + 1')} - {self._start(at)})"
 
-    def value(self, loop: str, name: str) -> str:
-        """Return a number of the connection at which a loop is."""
+    def value(self, loop: str, *path: str) -> str:
+        """Return a number of the connection at which a loop is, or of its source."""
+        name = path[-1]
         place = f"nd_c_{loop}"
         if name == self.access.variable:
             return self.read(place)

@@ -76,18 +76,18 @@ class PlaceText(PlaceHead):
         if node.ago is not None:
             ago = self.translator.expression(node.ago)
             if not isinstance(node.ago, tree.Number):
-                tests.append(f"nd_inside({ago}, {one.pointer.history + 1})")
+                tests.append(self._inside(node.ago, ago, str(one.pointer.history + 1)))
             base = f"({self._row(one, variable, f'nd_k + {int(one.ahead)} - (int)({ago})')})"
         indices, terms = list(node.indices), []
         for name, axis, index in zip(one.names, one.axes, indices or [_FIRST], strict=True):
-            text = self._whole(index) if indices else "0"
+            text = self.translator.expression(index) if indices else "0"
             if self.is_beside(index, axis.count) and not one.masked:
                 text, beside = "nd_h_first", f" + nd_o * nd_m_{one.label}_{name}"
             elif not self.is_inside(index, axis.count):
                 if axis.period is not None:
                     text = f"nd_wrapped({text}, nd_n_{one.label}_{name})"
                 else:
-                    tests.append(f"nd_inside({text}, nd_n_{one.label}_{name})")
+                    tests.append(self._inside(index, text, f"nd_n_{one.label}_{name}"))
             last = name == one.names[-1]
             terms.append(f"({text})" if last else f"({text}) * nd_m_{one.label}_{name}")
         cell = " + ".join(terms)
@@ -102,22 +102,23 @@ class PlaceText(PlaceHead):
         rule, value = self.rules[name], self.place.fields[name][1].values
         tests, text, base = [], "", f"nd_f_{name}"
         for axis, length, index in zip(rule.indexed, value.shape, indices, strict=True):
-            one = self._whole(index)
+            one = self.translator.expression(index)
             if self.is_beside(index, length):
                 behind = rule.indexed[rule.indexed.index(axis) + 1 :]
                 strides = "".join(f" * nd_n_{name}_{other}" for other in behind)
                 one, base = "nd_h_first", f"({base} + nd_o{strides})"
             elif not self.is_inside(index, length):
-                tests.append(f"nd_inside({one}, nd_n_{name}_{axis})")
+                tests.append(self._inside(index, one, f"nd_n_{name}_{axis}"))
             text = f"({text}) * nd_n_{name}_{axis} + ({one})" if text else f"({one})"
         return self._tested(tests, f"{base}[{text}]", "int" if rule.whole else "real")
+
+    def _inside(self, node: tree.Expression, index: str, count: str) -> str:
+        """Return the test of an index."""
+        return self.translator.tested(f"nd_inside({index}, {count})", node, index, count)
 
     @staticmethod
     def _tested(tests: list[str], value: str, kind: str) -> str:
         return f"({' && '.join(tests)} ? {value} : ({kind})0)" if tests else value
-
-    def _whole(self, node: tree.Expression) -> str:
-        return self.translator.expression(node)
 
     # -- functions ------------------------------------------------------------------------------
 
@@ -132,12 +133,10 @@ class PlaceText(PlaceHead):
             if one.name in self.place.fields:
                 return f"nd_n_{one.name}_{one.names[1]}"
             return f"nd_n_{self._reached_by(one.name).label}_{one.names[1]}"
-        if name == "step":
-            assert isinstance(one, tree.Path)
+        if name == "step" and isinstance(one, tree.Path):
             return self._exact(one, "step")
-        if name == "position":
-            assert isinstance(one, tree.Path)
-            index = self._whole(node.arguments[1])
+        if name == "position" and isinstance(one, tree.Path):
+            index = self.translator.expression(node.arguments[1])
             return f"nd_position({self._axis(one)}, {index})"
         if isinstance(one, tree.Call):
             first, last = self.run(one)
@@ -184,8 +183,12 @@ class PlaceText(PlaceHead):
         if found is not None:
             number = self._number(found)
             return f"nd_first_{number}[nd_h_{axis}]", f"nd_last_{number}[nd_h_{axis}]"
-        about = self._whole(given[0]) if len(given) == 2 else f"nd_x_here_{axis}[nd_h_{axis}]"
-        amount = self._whole(given[-1])
+        about = (
+            self.translator.expression(given[0])
+            if len(given) == 2
+            else f"nd_x_here_{axis}[nd_h_{axis}]"
+        )
+        amount = self.translator.expression(given[-1])
         if node.name == "near":
             first = f"nd_near({self._axis(over)}, (double)({about}), {amount})"
             return first, f"({first} + ({amount}) - 1)"
@@ -260,7 +263,7 @@ class PlaceText(PlaceHead):
         say, asked = self.translator.printing, over.arguments[-1]
         if say is None or isinstance(asked, tree.Number) or loop.most is not None:
             return []
-        amount = f"({self._whole(asked)})"
+        amount = f"({self.translator.expression(asked)})"
         if over.name == "within":
             return [f"if (!({amount} >= 0)) {say(WITHIN, [f'(double){amount}'])};"]
         count = f"nd_n_{loop.reached.label}_{loop.axis}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from ..model.prints import statement
+from ..model.index_checks import statement
 from ..plan.arrays import Kind
 from ..plan.diagnostics import PRINTED
 from ..plan.unit import KernelSpec
@@ -35,7 +35,6 @@ def number_of(spec: KernelSpec, arguments: Arguments, at: str) -> str:
 def printing(component: ComponentText) -> Callable[[int, list[str]], str]:
     """Return what writes the call of a statement, by its number and its values."""
     spec, arguments = component.spec, component.arguments
-    statements = spec.model.printing
 
     def call(number: int, values: list[str]) -> str:
         to = arguments.pointer(PRINTED, "long long")
@@ -43,7 +42,7 @@ def printing(component: ComponentText) -> Callable[[int, list[str]], str]:
         which = number_of(spec, arguments, component.place)
         if component.live:
             which = f"{component.live} ? {which} : -1"
-        name = "nd_error" if statement(statements, number).error else "nd_print"
+        name = "nd_error" if statement(spec.model, number).error else "nd_print"
         given = [to, room, "nd_k", which, "(int)substep", str(number), *values]
         return f"{name}({', '.join(given)})"
 

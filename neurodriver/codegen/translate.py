@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from ..model.index_checks import index_checks
 from ..model.language import Checked, Printer, tree, used
 from ..model.language.expressions import BINDING
 from ..model.language.names import draws, prints
@@ -169,6 +170,7 @@ class Translator(CText):
         self.listed: dict[str, ListedText] = {}
         self.loops: dict[str, ListedText] = {}
         self.live = ""
+        self.checks = index_checks(model)
         self.prints = {id(one): i for i, one in enumerate(prints(self.texts["update"].tree))}
         calls = draws(part.tree for part in self.texts.drawing())
         self.streams = {id(call): stream for stream, call in enumerate(calls)}
@@ -220,7 +222,7 @@ class Translator(CText):
     def path(self, node: tree.Path) -> str:
         """Return what belongs to a connection, or to a population."""
         if node.name in self.loops:
-            return self.loops[node.name].value(*node.names)
+            return self.loops[node.name].value(node.name, *node.names[1:])
         assert self.places is not None
         return self.places.path(node)
 
@@ -233,7 +235,30 @@ class Translator(CText):
         """Return an element of an array, or of a field."""
         if self.places is not None and node.name in self.places.place.fields:
             return self.places.of_array(node.name, (node.index,))
-        return super().element(node)
+        size = self.checked.sizes.get(id(node))
+        if self.printing is None or size is None or isinstance(node.index, tree.Number):
+            return super().element(node)
+        index = self.expression(node.index)
+        test = self.tested(f"nd_inside({index}, {size})", node.index, index, str(size))
+        return f"{node.name}[{test} ? {index} : 0]"
+
+    def tested(self, test: str, node: tree.Expression, index: str, count: str) -> str:
+        """Return a test of an index, which under ``debug`` says where it fails.
+
+        Parameters
+        ----------
+        test : str
+            True where the index is one of ``count``.
+        node : Expression
+            The index.
+        index, count : str
+            Translated.
+        """
+        number = self.checks.get(id(node))
+        if self.printing is None or number is None:
+            return test
+        call = self.printing(number, [f"(double)({index})", f"(double)({count}) - 1"])
+        return f"({test} || ({call}, false))"
 
     def statement(self, node: tree.Statement) -> list[str]:
         """Return the lines of one statement."""

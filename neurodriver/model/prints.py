@@ -65,11 +65,6 @@ LOOK_UPS = {
 """What is said of look-ups whose size a text computes, under ``debug``."""
 
 
-def statement(printing: Sequence[Print], number: int) -> Print:
-    """Return a statement of a model's texts, or of what is said of look-ups, by its number."""
-    return printing[number] if number >= 0 else LOOK_UPS[number]
-
-
 def printing(body: tree.Body, source: str, where: str) -> tuple[Print, ...]:
     """Return the statements of a text, in its order.
 

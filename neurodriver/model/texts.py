@@ -24,7 +24,7 @@ from .language import (
     used,
 )
 from .language.check import VECTOR
-from .language.check_places import NUMBER_OF_STEP
+from .language.check_places import NUMBER_OF_STEP, SOURCE
 from .language.measures import Measures, dimensions
 from .language.tokens import message
 from .language.words import LIMITS, STEP
@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 
 INDEX = "index"
 """Of a connection: the number of its source within the source's population."""
+
+SIZE = "_size"
+"""Behind the name of an axis: number of its cells, of a connection's source."""
 
 DRAWING = ("terms", "update")
 """Parts that may draw random numbers."""
@@ -355,8 +358,19 @@ def _connections(access: Any) -> Symbol:
     whole = (INDEX, *access.places)
     numbers = (access.variable, *access.connection, *whole)
     said = f"a connection of '{access.name}'"
-    reach = Reach(said, (), None, numbers, True, whole=whole, written=access.written)
+    sizes = tuple(f"{axis}{SIZE}" for axis in access.places)
+    reach = Reach(said, (), None, numbers, True, whole=whole, written=access.written, sizes=sizes)
     return Symbol("access", reach=reach)
+
+
+def sizes_of_sources(model: type[NDComponent], access: Any) -> tuple[str, ...]:
+    """Return the axes of an access' sources whose lengths the update of a model reads."""
+    if not access.places:
+        return ()
+    paths = (one for one in texts_of(model)["update"].tree.walk() if isinstance(one, tree.Path))
+    found = [one.names[2] for one in paths if one.names[1] == SOURCE and len(one.names) > 2]
+    read = {one.removesuffix(SIZE) for one in found}
+    return tuple(axis for axis in access.places if axis in read)
 
 
 def _reach(name: str, source: Source) -> Reach:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..backends.base import Backend
 from ..errors import LPUExecutionError
-from ..model.prints import statement
+from ..model.index_checks import statement
 from ..plan.diagnostics import HEAD, NO_FAULT, PRINTED, RECORD, prints_of_step
 from ..plan.program import Program
 
@@ -86,6 +86,6 @@ class Printed:
         """Return uid, step and text of a record."""
         circuit, number = self._program.circuit, int(record[1])
         group = circuit.groups[int(circuit.group_of(number))]
-        said = statement(group.model.printing, int(record[3]))
+        said = statement(group.model, int(record[3]))
         text = said.text(record[4:].view(np.float64).tolist())
         return f"{self._said}{circuit.uids[number]}, step {int(record[0]) + 1}: {text}"

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from layered import CIRCUITS
+from layered import CIRCUITS, INDICES, indexing
 
 import neurodriver as nd
 from neurodriver.backends.cuda import schedule
 from neurodriver.codegen.generate import Task
 from neurodriver.codegen.simt.shape import Shape
+from neurodriver.errors import LPUExecutionError
 
 
 def streamed(own: int, units: Sequence[Task], *_: Any) -> schedule.LaunchPlan:
@@ -49,3 +50,23 @@ def test_bits_of_the_cpu(
     assert sum(len(np.unique(one)) > 2 for one in found[0]) > 2
     for mine, other in zip(*found, strict=True):
         assert mine.tobytes() == other.tobytes()
+
+
+@pytest.mark.parametrize("name", INDICES)
+def test_checks_of_indices(name: str, executor: str) -> None:
+    """Under ``debug`` the message of the CPU; without it the same bits."""
+    bad, said = INDICES[name]
+    with nd.LPU(
+        indexing(**{name: bad}), 1e-3, debug=True, backend="cuda", executor=executor
+    ) as lpu:
+        with pytest.raises(LPUExecutionError) as caught:
+            lpu.advance(2)
+    assert f"c/9, step 1: Indexing.update, {said}" in str(caught.value)
+    found = []
+    if name == "at":
+        return  # no read of another cell: what an array of a text has beyond its end is not said
+    for more in ({"backend": "cpu"}, {"backend": "cuda", "executor": executor}):
+        with nd.LPU(indexing(**{name: bad}), 1e-3, **more) as lpu:
+            lpu.advance(3)
+            found.append(np.array(lpu["c"].get("val")).tobytes())
+    assert found[0] == found[1]

@@ -178,6 +178,69 @@ def test_places_of_sources(masked: bool) -> None:
                 assert np.array_equal(lpu["b"].get(name), wanted) and wanted.any()
 
 
+class Measuring(nd.NDComponent):
+    """Adds up how large the populations of its sources are; wraps around their edge."""
+
+    accesses = [nd.Access("val", "exc", model=Placed)]
+    updates = {"n": "1", "rows": "1", "after": "1"}
+    update = """
+        for (s : exc) {
+            n += 1;
+            rows += s.source.y_size * 100 + s.source.x_size;
+            if (s.source.x_size > 0) after += (s.x + 1) % s.source.x_size;
+        }
+    """
+
+
+def test_sizes_of_the_populations_of_sources() -> None:
+    """Each connection knows those of its own source; an input has none."""
+    a = nd.Population(Placed, name="a", axes={"y": 3, "x": 4})
+    c = nd.Population(Placed, name="c", axes={"y": 2, "x": 5}, mask=np.arange(10).reshape(2, 5) > 1)
+    b = nd.Population(Measuring, 5, name="b")
+    rule = nd.FixedInDegree(4)
+    links = [nd.Projection(one, b, rule, receptor="exc", delay=1e-3) for one in (a, c)]
+    made = nd.Circuit([a, c, b], links, seed=2)
+    columns = nd.Circuit([a, c, b], links, seed=2).connections
+    x = np.concatenate([made.spaces[one].indices[:, 1] for one in ("a", "c")])
+    rows, after = np.zeros(5), np.zeros(5)
+    for one, (size, wide) in zip(columns, ((304, 4), (205, 5)), strict=True):
+        each = one.expanded()
+        np.add.at(rows, each.target - a.count - c.count, size)
+        np.add.at(after, each.target - a.count - c.count, (x[each.source] + 1) % wide)
+    for threads in (1, 2):
+        with nd.LPU(made, 1e-3, threads=threads) as lpu:
+            lpu.advance(1)
+            assert np.array_equal(lpu["b"].rows, rows) and np.array_equal(lpu["b"].after, after)
+            assert len(np.unique(after)) > 1 and (lpu["b"].n == 8).all()
+    driven = nd.StepInput("val", b, 1.0)
+    with nd.LPU(nd.Circuit([b]), 1e-3, inputs=[driven]) as lpu:
+        lpu.advance(2)
+        assert (lpu["b"].n == 1).all() and (lpu["b"].rows == 0).all()
+
+
+@pytest.mark.parametrize(
+    ("read", "said"),
+    [
+        ("s.source.z_size", "; there are s.source.y_size, s.source.x_size"),
+        ("s.source", "'s.source' cannot be read; there are"),
+        ("s.source.y_size.x", "'s.source.y_size.x' cannot be read"),
+        ("s.source.y_siz", "did you mean 'y_size'"),
+    ],
+)
+def test_bad_sizes_of_sources(read: str, said: str) -> None:
+    with (
+        pytest.raises(ModelError) as caught,
+        nd.LPU(of_class(f"for (s : exc) r += {read};", connection={}, model=Placed), DT),
+    ):
+        pass
+    assert said in str(caught.value)
+    with (
+        pytest.raises(ModelError, match="has too many points"),
+        nd.LPU(of_class("for (s : exc) r += s.source.y_size;", connection={}), DT),
+    ):
+        pass
+
+
 def test_sources_of_another_model() -> None:
     """The access names the model; its axes are no names of the connection."""
     plain = nd.Population("GradedNeuron", 3, name="g", bias=0, time_constant=1.0)

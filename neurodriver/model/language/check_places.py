@@ -17,6 +17,9 @@ LOOK_UPS = {"near": (2, 3), "within": (2, 3)}
 OF_RUNS = ("first", "last", "complete")
 """What can be asked of a look-up, or of the variable of a loop over one."""
 
+SOURCE = "source"
+"""Of a connection: the population of its source."""
+
 NUMBER_OF_STEP = "number of the step"
 """Kind of ``step`` as a number, beside which ``step(image.y)`` is the distance of two cells."""
 
@@ -80,6 +83,8 @@ class PlaceChecker(ValueChecker):
         if reach.here and rest[0] == "pos" and len(rest) == 2:
             self.axis(node, reach, rest[1])
             return "real"
+        if rest[0] == SOURCE and reach.sizes:
+            return self._of_source(node, reach)
         if len(rest) > 1:
             self.fault(node, f"'{'.'.join(node.names)}' has too many points")
         elif rest[0] in reach.pools:
@@ -99,6 +104,16 @@ class PlaceChecker(ValueChecker):
             known = [*reach.numbers, *reach.pools, *(reach.axes or ())]
             self.fault(node, f"{reach.said} has no '{rest[0]}'{near(rest[0], known)}")
         return "int" if rest[0] in reach.whole else "real"
+
+    def _of_source(self, node: tree.Path, reach: Reach) -> str:
+        """Check ``s.source.y_size``, where ``s`` is a connection."""
+        asked = node.names[2:]
+        if len(asked) != 1 or asked[0] not in reach.sizes:
+            among = ", ".join(f"{node.name}.{SOURCE}.{one}" for one in reach.sizes)
+            said = ".".join(node.names)
+            hint = near(asked[0], reach.sizes) if asked else ""
+            self.fault(node, f"'{said}' cannot be read{hint}; there are {among}")
+        return "int"
 
     def axis(self, node: tree.Node, reach: Reach, name: str) -> None:
         """Note an axis that a population does not have, as far as its axes are known."""

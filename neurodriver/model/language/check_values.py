@@ -79,6 +79,8 @@ class Reach:
         Its pools, as far as its model is known.
     whole, written : tuple of str
         Of a connection: numbers that are whole, and those that the text may write.
+    sizes : tuple of str
+        Of a connection: what can be read of its source's population, as ``s.source.y_size``.
     """
 
     said: str
@@ -91,6 +93,7 @@ class Reach:
     pools: tuple[str, ...] = ()
     whole: tuple[str, ...] = ()
     written: tuple[str, ...] = ()
+    sizes: tuple[str, ...] = ()
 
 
 Symbols = Mapping[str, Symbol]
@@ -108,11 +111,14 @@ class Checked:
         ``id`` of an expression -> its type.
     faults : list of str
         Messages, each with line and column.
+    sizes : dict of int to int
+        ``id`` of an element of an array that the text declares -> size of the array.
     """
 
     node: tree.Node
     types: dict[int, str] = field(default_factory=dict)
     faults: list[str] = field(default_factory=list)
+    sizes: dict[int, int] = field(default_factory=dict)
 
     def type_of(self, node: tree.Expression) -> str:
         """Return the type of an expression of the tree."""
@@ -233,6 +239,8 @@ class ValueChecker:
         if symbol is None:
             self._unknown(node, node.name)
             return "real"
+        if symbol.size is not None:
+            self.checked.sizes[id(node)] = symbol.size
         if symbol.size is None:
             said = f"'{node.name}' is {article(symbol.kind)} and no array; it has no elements"
             self.fault(node, said)

@@ -15,7 +15,7 @@ from numpy.typing import DTypeLike, NDArray
 from ...circuit.space import AxisGrid
 from ...errors import CircuitError, quoted
 from ...model.component import Access
-from ...model.texts import INDEX
+from ...model.texts import INDEX, SIZE, sizes_of_sources
 from ...native.buffers import LANES
 from ..arrays import Array, Key, Kind, Owner, Role, row
 from ..edges import edges_of
@@ -93,7 +93,7 @@ def listed_plan(layout: Layout, number: int, access: Access, count: int) -> List
 def _places(
     layout: Layout, number: int, access: Access, element: NDArray[np.int64]
 ) -> dict[str, NDArray[np.int32]]:
-    """Return the index of each source along the axes of its model; -1 of an input.
+    """Return the index of each source along the axes of its model, -1 of an input, and sizes.
 
     Raises
     ------
@@ -102,6 +102,8 @@ def _places(
     """
     circuit, ring = layout.circuit, layout.rings[access.variable]
     within = {name: np.full(ring.width, -1, np.int32) for name in access.places}
+    sizes = sizes_of_sources(circuit.groups[number].model, access)
+    within |= {f"{axis}{SIZE}": np.zeros(ring.width, np.int32) for axis in sizes}
     used = np.zeros(ring.width, bool)
     used[element] = True
     for owner in filter(str.isdigit, ring.segments):
@@ -110,6 +112,8 @@ def _places(
         if issubclass(group.model, access.model) and isinstance(space, AxisGrid):
             for name, index in zip(space.names, space.indices.T, strict=True):
                 within[name][at] = index
+            for name in sizes:
+                within[f"{name}{SIZE}"][at] = space.axes[name].count
         elif used[at].any():
             want = f"it has to be of {access.model.__name__}"
             source = group.layer.population if group.layer else group.name
