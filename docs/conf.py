@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-for folder in (ROOT / "docs" / "extensions", ROOT):
-    sys.path.insert(0, str(folder))
+for folder in (ROOT / "examples" / "papers", ROOT / "docs" / "extensions", ROOT):
+    sys.path.insert(0, str(folder))  # examples import each other
 
 from gallery import settings  # noqa: E402
 

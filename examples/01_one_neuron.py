@@ -21,5 +21,5 @@ with nd.LPU(circuit, dt=1e-4, inputs=[current], recorders=[recorder]) as lpu:
 
 # %%
 # The figure has a panel for each variable.
-nd.plot_recording("out/one_neuron.h5", "out/one_neuron.png", title="LeakyIAF, 10 uA/cm$^2$")
+nd.plot_recording("out/one_neuron.h5", "out/one_neuron.png", title="LeakyIAF, 10 µA/cm²")
 print(len(nd.Recording("out/one_neuron.h5").spikes()["neuron"]), "spikes; see out/one_neuron.png")

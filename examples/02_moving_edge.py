@@ -115,7 +115,8 @@ def draw(potential: np.ndarray, spans: dict, figure: Path) -> None:
         polar.set_xticks(np.deg2rad([0, 90, 180, 270]))
         polar.tick_params(labelsize=7)
         polar.yaxis.set_major_locator(plt.MaxNLocator(3))
-        polar.set_rlabel_position(225 if cell.startswith(("T4b", "T4c")) else 45)
+        polar.set_rlabel_position(DIRECTIONS[int(np.argmax(peaks))] + 165)  # where no line is
+        polar.set_ylim(0, 1.15 * max(peaks))
         axes = fig.add_subplot(grid[1, i])
         for d, colour in zip(DIRECTIONS, colours, strict=True):
             response = np.maximum(trace[spans["on", d]], 0.0)

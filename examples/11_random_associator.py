@@ -8,6 +8,9 @@ import numpy as np
 from neurodriver.error_driven import Network, Table, Trainer, stop_after_zero
 from neurodriver.plot import plot_learning, plot_receptive_fields
 
+# %%
+# The task: 25 random patterns as inputs, and 25 others as outputs.
+
 
 def patterns(count: int, rng: np.random.Generator) -> np.ndarray:
     """Return patterns of 6 active units among 25, of which any two differ in 4 places or more."""
@@ -18,6 +21,11 @@ def patterns(count: int, rng: np.random.Generator) -> np.ndarray:
         if all(np.abs(one - other).sum() >= 4 for other in found):
             found.append(one)
     return np.array(found)
+
+
+# %%
+# The network: an input, two hidden layers and an output. Neighbours are connected in both
+# directions, so that the output teaches the hidden layers.
 
 
 def network(seed: int = 0) -> Network:
@@ -35,6 +43,9 @@ def network(seed: int = 0) -> Network:
     return net
 
 
+# %%
+# Training ends after two epochs without an error. The first figure is the learning curve. The
+# second one shows the weights from the input to each unit of the first hidden layer.
 if __name__ == "__main__":
     rng = np.random.default_rng(0)
     pairs = Table(Input=patterns(25, rng), Output=patterns(25, rng))

@@ -11,10 +11,18 @@ import numpy as np
 from neurodriver.error_driven import Network, Trainer, stop_after_zero
 from neurodriver.plot import plot_learning
 
+# %%
+# The task: a graph of states makes strings. At each state there are one or two possible letters,
+# so the next letter can be predicted only from those before.
 LETTERS = "BTSXVPE"
 ARCS = (("B", 1),), (("T", 2), ("P", 3)), (("S", 2), ("X", 4)), (("T", 3), ("V", 5)), \
        (("S", 6), ("X", 3)), (("V", 6), ("P", 4)), (("E", 0),)  # fmt: skip
 """What may follow in each state of the grammar: a letter, and the next state."""
+
+
+# %%
+# The network: the layer ``InputP`` predicts what the layer ``Input`` shows next. The deep layer
+# ``HiddenCT`` keeps what the hidden layer did one trial before.
 
 
 def network(seed: int = 0, size: tuple[int, int] = (10, 10)) -> Network:
@@ -46,6 +54,10 @@ def strings(rng: np.random.Generator) -> Iterator[tuple[np.ndarray, np.ndarray]]
         yield np.eye(7)[LETTERS.index(letter)], np.eye(7)[units].sum(axis=0)
 
 
+# %%
+# Several strings are learned at once. Each item of a batch has its own.
+
+
 def environment(items: int, seed: int = 0) -> Iterator[dict[str, np.ndarray]]:
     """Yield what each item is shown in turn; each has strings of its own."""
     streams = [strings(np.random.default_rng([seed, item])) for item in range(items)]
@@ -55,6 +67,8 @@ def environment(items: int, seed: int = 0) -> Iterator[dict[str, np.ndarray]]:
             yield {"Input": letter, "InputP": possible}
 
 
+# %%
+# A prediction is an error if the most active unit is a letter that was not possible.
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--epochs", type=int, default=80)

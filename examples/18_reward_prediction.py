@@ -12,6 +12,8 @@ import numpy as np
 
 import neurodriver as nd
 
+# %%
+# Three models: units of the cue, a critic, and dopamine.
 STEP = 0.1  # s
 LAG = 3  # steps until a unit's activity has gone through critic and dopamine, and is judged
 
@@ -42,6 +44,10 @@ class Dopamine(nd.NDComponent):
     update = "error = reward + discount * value - before; before = value;"
 
 
+# %%
+# The rule of plasticity. Its modulator is the level of dopamine.
+
+
 class ErrorRule(nd.Plasticity):
     """Weights change by the error, where the source was active."""
 
@@ -54,6 +60,10 @@ class ErrorRule(nd.Plasticity):
     modulators = {"dopamine": nd.Level("error")}
     bounds = ("least", "most")
     on_step = "weight = clip(weight + rate * dopamine * pre.seen);"
+
+
+# %%
+# The circuit, and one run of it.
 
 
 def learner(units, rate, discount):
@@ -92,6 +102,12 @@ def trials(count, steps, cue, reward, omitted=()):
     active[:, np.arange(cue, reward), np.arange(reward - cue)] = 1
     given[[trial for trial in range(count) if trial not in omitted], reward] = 1
     return active.reshape(count * steps, -1), given.ravel()
+
+
+# %%
+# If the reward follows the cue at once, the prediction grows as Rescorla and Wagner (1972) say.
+# If it follows ten steps later, dopamine moves from the reward to the cue, trial by trial. After
+# that, a reward that is left out lowers dopamine at the time at which it was expected.
 
 
 def main():

@@ -29,7 +29,7 @@ HEADS = {
 
 ARGUMENTS: dict[str, list[str]] = {
     "izhikevich_2007.py": ["--seconds", "600"],
-    "izhikevich_2007_conditioning.py": ["--seconds", "600"],
+    "izhikevich_2007_conditioning.py": ["--seconds", "3600"],
     "potjans_diesmann_2014.py": ["--scale", "0.1", "--seconds", "0.6"],
     "song_miller_abbott_2000.py": ["--seconds", "300"],
     "vogels_sprekeler_2011.py": ["--neurons", "5000", "--seconds", "15"],

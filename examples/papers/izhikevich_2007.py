@@ -236,7 +236,7 @@ def draw(found: Course, output: Path) -> None:
     left.legend(frameon=False)
     right.hist(found.weights, 80, color="#4477AA")
     right.axvline(found.watched[-1], color="#CC6677")
-    right.set(xlabel="weight at the end (mV)", ylabel="synapses", yscale="log")
+    right.set(xlabel="weight at the end (mV)", ylabel="synapses", yscale="log", ylim=(1, None))
     figure.suptitle("Izhikevich 2007: a reward that comes late")
     output.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(output, dpi=150)

@@ -206,9 +206,12 @@ def draw(found: Responses, output: Path) -> None:
     for ax, title, values in zip(axes, ("first", "last"), found[:2], strict=True):
         ax.bar(np.arange(1, SETS), values[1:], color="#4477AA", width=1.0)
         ax.bar([0], values[:1], color="#CC6677", width=1.0, label="followed by a reward")
+        ax.axhline(values[0], color="#CC6677", lw=0.8)
         ax.set(xlabel="stimulus", title=f"{title} {LOOK:g} s")
     axes[0].set(ylabel="spikes within 10 ms")
     axes[1].legend(frameon=False)
+    axes[1].set_ylim(0, 1.15 * max(map(max, found[:2])))  # room for the legend
+    figure.suptitle("Izhikevich 2007: the response to the stimulus before a reward grows")
     output.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(output, dpi=150)
 

@@ -119,14 +119,15 @@ def draw(found: dict[str, NDArray[np.float64]], recording: nd.Recording, output:
     import matplotlib.pyplot as plt
 
     figure, panels = plt.subplots(1, 3, figsize=(11, 3.2), layout="constrained")
+    colours = "#4477AA", "#CC6677"
     chosen = int(np.flatnonzero(INTERVALS == 50)[0])
     interval = np.geomspace(20.0, 1000.0, 200)
-    for axes, (name, amplitude) in zip(panels, found.items(), strict=False):
+    for axes, colour, (name, amplitude) in zip(panels, colours, found.items(), strict=False):
         potential = recording.V[f"{name} targets/{chosen}"][:1000]
-        axes.plot(np.arange(len(potential)) * DT, potential, color="#4477AA")
+        axes.plot(np.arange(len(potential)) * DT, potential, color=colour)
         axes.set(title=f"{name}, 20 Hz", xlabel="time (s)", ylabel="V (mV)")
         panels[2].plot(1e3 / interval, stationary(SYNAPSES[name], interval), color="#BBBBBB")
-        panels[2].plot(1 / (INTERVALS * DT), amplitude, "o", label=name)
+        panels[2].plot(1 / (INTERVALS * DT), amplitude, "o", color=colour, label=name)
     panels[2].set(title="stationary", xlabel="rate (Hz)", ylabel="amplitude / weight", xscale="log")
     panels[2].legend(frameon=False)
     figure.suptitle("Tsodyks & Markram 1997: depression and facilitation")

@@ -137,7 +137,7 @@ def draw(rates: np.ndarray, weights: np.ndarray, output: Path) -> None:
     left.plot(np.arange(len(rates)) + 0.5, rates, color="#4477AA")
     left.axhline(3.0, color="#CC6677", linestyle="--", label="goal, 3 Hz")
     left.legend(frameon=False)
-    left.set(xlabel="time (s)", ylabel="excitatory neurons (Hz)", ylim=(0, None))
+    left.set(xlabel="time (s)", ylabel="rate of excitatory neurons (Hz)", ylim=(0, None))
     right.hist(weights, 60, color="#4477AA")
     right.set(xlabel="inhibitory weight (nS)", ylabel="synapses")
     figure.suptitle("Vogels et al. 2011: inhibition learns to balance")

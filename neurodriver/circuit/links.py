@@ -79,8 +79,7 @@ def make_connections(
         rows = np.sort(np.concatenate(parts))  # the order of the file
         links = [edges[r] for r in rows.tolist()] if len(rows) < len(edges) else edges
         meant = {*_MEANT, *used}
-        kind = kinds.of(variable)
-        if kind in INSERTED and variable != access:
+        if (kind := kinds.of(variable)) in INSERTED and variable != access:
             meant.update(INSERTED[kind].rules())
         learns = rules.get(rule)
         if learns is not None:
@@ -92,7 +91,8 @@ def make_connections(
         if kind is VariableKind.CONDUCTANCE:
             if reversals is None:
                 reversals = _node_reversals(records, groups, number, faults)
-            data["reverse"] = _reversal(data, reversals[ends[0]], faults)
+            opens = _opens(groups, variable, access)[of[ends[1]]]
+            data["reverse"] = _reversal(data, reversals[ends[0]], opens, faults)
         name = rule if several[rule] == 1 else f"{rule}, {variable} -> {access}"
         learning = () if learns is None else (learns, name)
         out.append(Connections(variable, access, *ends, delay, data, *learning))
@@ -263,16 +263,30 @@ def _node_reversals(
     return out
 
 
+def _opens(groups: tuple[Group, ...], variable: str, access: str) -> NDArray[np.bool_]:
+    """Return in which groups a conductance becomes a current; some models take it as it is."""
+    if variable != access:
+        return np.ones(len(groups), dtype=bool)
+    rules = ({a.name: a.connection for a in group.model.accesses} for group in groups)
+    return np.array(["reverse" in rule.get(access, {}) for rule in rules])
+
+
 def _reversal(
-    data: dict[str, NDArray[np.float64]], of_source: NDArray[np.float64], faults: Faults
+    data: dict[str, NDArray[np.float64]],
+    of_source: NDArray[np.float64],
+    opens: NDArray[np.bool_],
+    faults: Faults,
 ) -> NDArray[np.float64]:
-    """Return the reversal potential of each conductance edge: edge, then synapse, then 0 mV."""
+    """Return the reversal potential of each conductance edge: edge, then synapse, then 0 mV.
+
+    ``opens``, (edges,), says where it has a meaning.
+    """
     out = np.full(len(of_source), np.nan)
     for name in REVERSAL_NAMES:
         if name in data:
             out = np.where(np.isnan(out), data.pop(name), out)
     out = np.where(np.isnan(out), of_source, out)
-    lost = int(np.isnan(out).sum())
+    lost = int((np.isnan(out) & opens).sum())
     if lost:
         faults.warn("conductance edges without a reversal potential: 0 mV is taken", lost)
     return np.where(np.isnan(out), 0.0, out)

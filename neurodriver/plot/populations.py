@@ -101,9 +101,10 @@ def _layout(title: str) -> list[Any]:
 def _bars(axis: Any, values: Sequence[float], label: str) -> None:
     """Draw a bar for each population, the first one on top."""
     thick = min(0.8, 0.2 + 0.1 * len(values))
-    axis.barh(range(len(values)), values, thick, color=_colours(len(values)))
+    bars = axis.barh(range(len(values)), values, thick, color=_colours(len(values)))
+    axis.bar_label(bars, ["" if np.isnan(v) else f"{v:.3g}" for v in values], padding=2, fontsize=8)
     axis.set(ylim=(len(values) - 0.5, -0.5), yticks=[], title=label)
-    axis.set_xlim(left=0.0)
+    axis.set_xlim(0.0, 1.3 * max(np.nanmax([0.0, *values]), 1e-9))
 
 
 def _colours(count: int) -> list[str]:
@@ -130,7 +131,8 @@ def _raster(axis: Any, time: Any, index: Any, populations: Mapping[str, ArrayLik
         row += neurons.size
     of = f"{rows:,} of {total:,} neurons" if rows < total else f"{total:,} neurons"
     ticks = spread(np.array(middles), 0.055) * rows
-    axis.set(ylim=(rows, 0), yticks=ticks, title=f"spikes of {of}")
+    margin = 0.01 * rows  # for half a mark
+    axis.set(ylim=(rows + margin, -margin), yticks=ticks, title=f"spikes of {of}")
     axis.set_yticklabels(populations)
     axis.tick_params(axis="y", length=0)
 

@@ -10,8 +10,11 @@ import numpy as np
 
 from ..errors import NeurodriverError, near
 from .signals import Array, Signal, Spikes, as_signal, as_spikes
-from .style import COLOURS
+from .style import COLOURS, short
 from .thinning import MOST_POINTS, extremes
+
+NAMED = 8
+"""Components whose names a panel shows; names of more would lie on each other."""
 
 DOME = 60
 """Points of a dome along each of its two angles."""
@@ -84,6 +87,10 @@ class Waveform(Scene):
             self.lines += self.axis.plot([], [], *style, linewidth=1.1, **colour)
         self.artist = self.lines[0] if len(self.lines) == 1 else None
         self.values_upwards("time (s)")
+        names = [short(uid) for uid in self.signal.names]
+        if 1 < len(names) <= NAMED:
+            beside = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5), "frameon": False}
+            self.axis.legend(self.lines, names, handlelength=1.2, **beside)
         self._begin()
 
     def _begin(self) -> None:
@@ -135,8 +142,11 @@ class Raster(Scene):
         size = float(np.clip(height, 0.8, 14))
         (self.artist,) = self.axis.plot([], [], "|", color="#222222", markersize=size)
         self.axis.set_ylim(0.5, count + 0.5)
-        self.axis.set_yticks([])
-        self.axis.set(xlabel="time (s)", ylabel="components")
+        self.axis.set(xlabel="time (s)", ylabel="components", yticks=[])
+        names = [short(uid) for uid in self.signal.names]
+        if len(names) <= NAMED and names:
+            self.axis.set_yticks(range(1, count + 1), names)
+            self.axis.set_ylabel("")
 
     def show(self, time: float) -> None:
         spikes: Spikes = self.sources[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +25,7 @@ class Signal:
     start: float  # time of the first row, s
     step: float  # time between rows, s
     label: str = ""  # name and unit
+    names: Sequence[str] = ()  # of the components, where they are known
 
     @property
     def count(self) -> int:
@@ -64,6 +66,7 @@ class Spikes:
     count: int  # components
     start: float  # first and last time of the recording, s
     stop: float
+    names: Sequence[str] = ()  # as of a signal
 
 
 def as_signal(part: Any) -> Signal:
@@ -82,7 +85,7 @@ def as_signal(part: Any) -> Signal:
         raise NeurodriverError(f"'{part.name}': no rows to show")
     part = part[part.uids]  # two axes, also for one component
     label = f"{part.name} ({part.unit})" if part.unit else part.name
-    return Signal(part, float(part.times(0, 1)[0]), part.dt, label)
+    return Signal(part, float(part.times(0, 1)[0]), part.dt, label, part.uids)
 
 
 def as_spikes(part: Any) -> Spikes:
@@ -92,11 +95,11 @@ def as_spikes(part: Any) -> Spikes:
     if isinstance(part, Events):
         time, index = part.read()
         ends = (float(time[0]), float(time[-1])) if len(time) else (0.0, 0.0)
-        return Spikes(time, index, len(part.uids), min(0.0, ends[0]), ends[1])
+        return Spikes(time, index, len(part.uids), min(0.0, ends[0]), ends[1], part.uids)
     signal = as_signal(part)
 
     def times(low: int, high: int) -> npt.NDArray[np.float64]:
         return signal.start + np.arange(low, high, dtype=np.float64) * signal.step
 
     time, index = nonzero(signal.values, times)
-    return Spikes(time, index, signal.count, signal.start, signal.stop)
+    return Spikes(time, index, signal.count, signal.start, signal.stop, signal.names)

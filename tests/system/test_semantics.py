@@ -337,6 +337,22 @@ def test_missing_reversal_potential() -> None:
     assert current == pytest.approx(-0.5 * potential, rel=ROUNDING)
 
 
+def test_conductances_that_are_taken_as_they_are() -> None:
+    """A model that reads conductances itself needs no reversal potential, and no warning."""
+
+    class Reader(NDComponent):
+        accesses, updates = ("g",), {"sum": ""}
+        states = {"sum": State("1", 0.0)}
+        update = "sum += g;"
+
+    nodes = {"s": constant_g(0.5), "r": {"class": "Reader"}}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", CircuitWarning)
+        circuit = build(nodes, [("s", "r")], models=[Reader])
+    data = simulate(circuit, steps=4, record=[("sum", None)])
+    assert data["sum"][:, 0].tolist() == [0.0, 0.0, 0.5, 1.0]
+
+
 def test_conductances_of_a_target_share_an_aggregator() -> None:
     """One ``auto_<n>`` a target, numbered in the order of the edges; taken names are left out."""
     nodes = {
