@@ -161,6 +161,43 @@ CIRCUITS = {
 }
 
 
+class Banked(nd.NDComponent):
+    """Multiplies windows, whose sizes differ between features, with filters of a list."""
+
+    axes, updates = ("e", "y", "x"), {"val": "1", "sizes": "1"}
+    sources = {"image": nd.Source("val")}
+    shared = {"offsets": nd.Field(size=2, many=True, whole=True)}
+    fields = {"banks": nd.Field(axes="dy dx", many=True)}
+    update = """
+        for (y : near(image.y, size(banks[here.e].dy)))
+            for (x : near(image.x, size(banks[here.e].dx)))
+                val += banks[here.e][place(y), place(x)] * image.val[y, x];
+        for (y : near(image.y, size(banks[1].dy)))
+            for (x : near(image.x, size(banks[1].dx)))
+                val += banks[1][place(y), place(x)] * image.val[y, x];
+        for (int e = 0; e < count(banks); ++e) sizes += 10 * sizes + size(banks[e].dx);
+        sizes += 1000 * size(banks[here.e + 1].dy) + offsets[here.e][1] + banks[here.e + 1][0, 0];
+    """
+
+
+def banks(seed: int = 0) -> list[np.ndarray]:
+    """Return filters of three sizes."""
+    rng = np.random.default_rng(seed)
+    return [rng.random(shape) for shape in ((3, 3), (1, 5), (5, 3))]
+
+
+OFFSETS = [[1, 2], [3, 4], [5, 6]]
+
+
+def banked() -> nd.Circuit:
+    """Return a circuit with a list of filters; the last feature reads one that there is not."""
+    axes = {"y": nd.Axis.span(9, 0, 1), "x": nd.Axis.span(37, 0, 1)}
+    image = nd.Population(Pixel, name="image", axes=axes, initval=nd.Uniform(0, 1))
+    bank = nd.Value(banks(), name="bank")
+    cells = nd.Population(Banked, name="cells", axes={"e": 3, **axes}, image=image, banks=bank)
+    return nd.Circuit([image, cells], shared={"offsets": OFFSETS}, seed=1)
+
+
 class Indexing(nd.NDComponent):
     """Reads with indices that parameters give: of sources, fields, pools, arrays, the past."""
 

@@ -289,7 +289,7 @@ class Circuit(CircuitReaders, CircuitNeighbours, CircuitChanges):
 
         Node columns and names of populations are not part of it.
         """
-        return _digest(self)
+        return hash_of(self)
 
     def with_parts(self, groups: Iterable[Group], connections: Iterable[Connections]) -> Circuit:
         """Return a circuit with other groups and connections and the same name."""
@@ -346,7 +346,8 @@ def _checked_namespace(namespace: object, circuit: str) -> str | None:
     raise CircuitError(f"{circuit}: {want}, got {namespace!r:.60}")
 
 
-def _digest(circuit: Circuit) -> str:
+def hash_of(circuit: Circuit, layers: bool = True) -> str:
+    """Return the digest of a circuit; older versions left out fields and sources, ``layers``."""
     state = hashlib.sha256()
     if circuit.random_namespace is not None:
         state.update(f"random namespace {circuit.random_namespace!r};".encode())
@@ -363,6 +364,8 @@ def _digest(circuit: Circuit) -> str:
             state.update(f"phase {group.phase};".encode())
         if (group.every, group.first) != (1, 0):
             state.update(f"every {group.every} from {group.first};".encode())
+        for part in group.layer.told() if layers and group.layer is not None else ():
+            state.update(part)
     for name, space in sorted(circuit.spaces.items()):
         state.update(f"space {name!r};".encode())
         for part in space.told():

@@ -50,6 +50,9 @@ def _of_groups(was: Group, now: Group) -> Iterator[str]:
             yield f"{quoted(name)} of {was.name} is given in one of them alone"
         elif not np.array_equal(columns[0][name], columns[1][name], equal_nan=_real(columns, name)):
             yield f"{quoted(name)} of {was.name}"
+    layers = [b"" if one.layer is None else b"".join(one.layer.told()) for one in (was, now)]
+    if layers[0] != layers[1]:
+        yield f"the fields or sources of {was.name}"
     if (was.phase, was.every, was.first) != (now.phase, now.every, now.first):
         yield f"when {was.name} is computed"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -106,10 +107,29 @@ class FieldValue:
         () for a number; float64, or int32 where only whole numbers are allowed.
     name : str
         Of what several populations share; empty where the population has it for itself.
+    shapes : tuple of tuple of int
+        Of a list of arrays, whose values lie one after the other; empty for others.
     """
 
     values: Column
     name: str = ""
+    shapes: tuple[tuple[int, ...], ...] = ()
+
+    @property
+    def array(self) -> Any:
+        """The values in their shape: an array, or a list of them."""
+        return self.values if not self.shapes else parted(self.values, self.shapes)
+
+    def lengths(self, axis: int) -> tuple[int, ...]:
+        """Return the length along an axis, of each array of a list."""
+        return tuple(shape[axis] for shape in self.shapes or (self.values.shape,))
+
+
+def parted(values: Column, shapes: tuple[tuple[int, ...], ...]) -> list[Column]:
+    """Return the arrays whose values lie one after the other."""
+    ends = np.cumsum([math.prod(shape) for shape in shapes])[:-1]
+    parts = np.split(values, ends)
+    return [part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,10 +150,10 @@ class Layer:
     sources: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def told(self) -> Iterator[bytes]:
-        """Yield what the digest of a circuit takes in."""
-        yield f"population {self.population};".encode()
+        """Yield what the digest of a circuit takes in; nothing without fields and sources."""
         for name, one in sorted(self.fields.items()):
             yield told(f"field {name} {one.name}", one.values)
+            yield f"{one.shapes!r};".encode()
         for name, some in sorted(self.sources.items()):
             yield f"source {name}: {some!r};".encode()
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import CircuitError, Faults, near, quoted
 from ..model.component import NDComponent
-from ..model.fields import Field, Source, Value, array_of
+from ..model.fields import Field, Source, Value, values_of
 from .groups import FieldValue, Layer
 from .members import Members
 
@@ -101,11 +100,11 @@ def field_value(
     value = given.values if isinstance(given, Value) else given
     if rule.size is not None and np.ndim(value) == 0 and rule.default is value:
         value = np.full(rule.size, value)
-    array, fault = array_of(rule, value, lengths)
+    array, shapes, fault = values_of(rule, value, lengths)
     if fault:
         faults.add(f"{where}: {fault}")
     array.flags.writeable = False
-    return FieldValue(array, given.name if isinstance(given, Value) else "")
+    return FieldValue(array, given.name if isinstance(given, Value) else "", shapes)
 
 
 def _wanted(rule: Field, lengths: Mapping[str, int]) -> str:
@@ -113,7 +112,7 @@ def _wanted(rule: Field, lengths: Mapping[str, int]) -> str:
         return f" [{rule.unit}]" if rule.unit else ""
     said = (f"{n} = {rule.size or lengths.get(n)}" if rule.size or n in lengths else n
             for n in rule.indexed)  # fmt: skip
-    return f", an array ({', '.join(said)})"
+    return f", {'a list of arrays' if rule.many else 'an array'} ({', '.join(said)})"
 
 
 def _populations(source: Source, given: Any, where: str, faults: Faults) -> list[Any]:
@@ -151,7 +150,7 @@ def shared_values(
     for model in models:
         for name, rule in model.shared.items():
             known, by = rules.setdefault(name, (rule, model.__name__))
-            if (known.indexed, known.size, known.whole) != (rule.indexed, rule.size, rule.whole):
+            if known.form != rule.form:
                 say = f"'{name}' has two forms, of {by} and of {model.__name__}"
                 faults.add(f"shared: {say}; give one of them another name")
     if not isinstance(given, Mapping):
@@ -168,17 +167,19 @@ def shared_values(
             faults.add(f"shared: field '{name}' of {by} is missing{_wanted(rule, {})}")
             continue
         one = field_value(rule, value, {}, f"shared: {name}", faults)
-        out[name] = FieldValue(one.values, name)
+        out[name] = replace(one, name=name)
     return out
 
 
 def check_values(layers: Iterable[Layer], faults: Faults) -> None:
     """Note two values of one name."""
-    known: dict[str, NDArray[Any]] = {}
+    known: dict[str, FieldValue] = {}
     for layer in layers:
         for one in layer.fields.values():
-            other = known.setdefault(one.name, one.values) if one.name else one.values
-            if other is not one.values and not np.array_equal(other, one.values):
+            other = known.setdefault(one.name, one) if one.name else one
+            if other.values is one.values and other.shapes == one.shapes:
+                continue
+            if other.shapes != one.shapes or not np.array_equal(other.values, one.values):
                 say = f"two values have the name {quoted(one.name)}"
                 faults.add(f"population {quoted(layer.population)}: {say}; names are unique")
 

@@ -240,7 +240,7 @@ class Population(Members):
             return axes[name]
         given = vars(self).get("_given")
         if given is not None and name in given.fields:
-            return given.fields[name].values
+            return given.fields[name].array
         plain = vars(self).get("_plain", {})
         if name in plain:
             return plain[name]

@@ -135,6 +135,13 @@ class PlaceHead:
         if not value.values.ndim:
             return [f"const {kind} {name} = {pointer}[0]; (void){name};"]
         lines = [f"ND_FIXED({kind}) nd_f_{name} = {pointer};"]
+        if value.shapes:
+            tables = {f"nd_b_{name}": f"{name} first"}
+            tables |= {f"nd_n_{name}_{a}": f"{name}.{a}" for a in self.rules[name].indexed}
+            for table, row in tables.items():
+                pointer = self.arguments.pointer(self.place.key(Kind.INDEX, row), "const int")
+                lines.append(f"ND_FIXED(int) {table} = {pointer};")
+            return lines
         for axis in self.rules[name].indexed:
             lines.append(f"const int nd_n_{name}_{axis} = {self._int(f'{name}.{axis}')};")
         return lines

@@ -17,7 +17,8 @@ from ..model.prints import NEAR, WITHIN
 from ..model.text import block
 from ..plan.arrays import Kind
 from ..plan.places import HERE, Reached, look_up_name
-from .place_head import Counted, Loop, Meaning, PlaceHead
+from .array_text import ArrayText
+from .place_head import Counted, Loop, Meaning
 
 WORDS = (
     "near",
@@ -38,7 +39,7 @@ _FIRST = tree.Number("0")
 """Index into a pool of one group."""
 
 
-class PlaceText(PlaceHead):
+class PlaceText(ArrayText):
     """Writes what one kernel reads beside its own components."""
 
     # -- expressions ----------------------------------------------------------------------------
@@ -70,7 +71,7 @@ class PlaceText(PlaceHead):
     def item(self, node: tree.Item) -> str:
         """Return ``image.val[y, x]`` or ``filters[t, i, j]``."""
         if len(node.path) == 1:
-            return self.of_array(node.name, node.indices)
+            return self.of_array(node.name, node.indices, node.of)
         one, variable = self.read_by(node)
         base, tests, beside = f"nd_at_{one.label}_{variable}", [], ""
         if node.ago is not None:
@@ -97,29 +98,6 @@ class PlaceText(PlaceHead):
         base = f"({base}{beside})" if beside else base
         return self._tested(tests, f"{base}[{cell}]", "real")
 
-    def of_array(self, name: str, indices: tuple[tree.Expression, ...]) -> str:
-        """Return an element of a field."""
-        rule, value = self.rules[name], self.place.fields[name][1].values
-        tests, text, base = [], "", f"nd_f_{name}"
-        for axis, length, index in zip(rule.indexed, value.shape, indices, strict=True):
-            one = self.translator.expression(index)
-            if self.is_beside(index, length):
-                behind = rule.indexed[rule.indexed.index(axis) + 1 :]
-                strides = "".join(f" * nd_n_{name}_{other}" for other in behind)
-                one, base = "nd_h_first", f"({base} + nd_o{strides})"
-            elif not self.is_inside(index, length):
-                tests.append(self._inside(index, one, f"nd_n_{name}_{axis}"))
-            text = f"({text}) * nd_n_{name}_{axis} + ({one})" if text else f"({one})"
-        return self._tested(tests, f"{base}[{text}]", "int" if rule.whole else "real")
-
-    def _inside(self, node: tree.Expression, index: str, count: str) -> str:
-        """Return the test of an index."""
-        return self.translator.tested(f"nd_inside({index}, {count})", node, index, count)
-
-    @staticmethod
-    def _tested(tests: list[str], value: str, kind: str) -> str:
-        return f"({' && '.join(tests)} ? {value} : ({kind})0)" if tests else value
-
     # -- functions ------------------------------------------------------------------------------
 
     def call(self, node: tree.Call) -> str:
@@ -127,9 +105,13 @@ class PlaceText(PlaceHead):
         name, one = node.name, node.arguments[0]
         if name == "count":
             assert isinstance(one, tree.Name)
-            return str(len(self.place.many(one.name)))
+            field = self.place.fields.get(one.name)
+            return str(len(self.place.many(one.name) if field is None else field[1].shapes))
         if name == "size":
             assert isinstance(one, tree.Path)
+            if one.of is not None:
+                array, tests = self._array(one.name, one.of)
+                return self._tested(tests, f"nd_n_{one.name}_{one.names[1]}{array}", "int")
             if one.name in self.place.fields:
                 return f"nd_n_{one.name}_{one.names[1]}"
             return f"nd_n_{self._reached_by(one.name).label}_{one.names[1]}"
@@ -219,8 +201,8 @@ class PlaceText(PlaceHead):
         (over,) = node.arguments
         assert isinstance(over, tree.Path)
         if over.name in self.place.fields:
-            shape = self.place.fields[over.name][1].values.shape
-            return int(shape[self.rules[over.name].indexed.index(over.names[1])])
+            axis = self.rules[over.name].indexed.index(over.names[1])
+            return max(self.place.fields[over.name][1].lengths(axis))
         return self._reached_by(over.name).axis(over.names[1]).count
 
     # -- loops ----------------------------------------------------------------------------------

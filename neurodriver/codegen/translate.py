@@ -365,6 +365,8 @@ class WholeNumbers:
 
     def _expression(self, node: tree.Expression, whole: bool) -> None:
         if isinstance(node, tree.Path | tree.Name):
+            if isinstance(node, tree.Path) and node.of is not None:
+                self._visit(node.of, True)
             return
         if isinstance(node, tree.Call) and node.name in WORDS and node.name not in self.functions:
             for one in node.arguments:
@@ -376,8 +378,8 @@ class WholeNumbers:
         if isinstance(node, tree.Element):
             self._visit(node.index, True)
         elif isinstance(node, tree.Item):
-            for one in (*node.indices, *([] if node.ago is None else [node.ago])):
-                self._visit(one, True)
+            for part in node.parts():
+                self._visit(part, True)
         elif isinstance(node, tree.Call):
             own = self.functions.get(node.name)
             types = [p.type for p in own.parameters] if own else ["real"] * len(node.arguments)

@@ -37,6 +37,8 @@ class Field:
         the model has its length.
     private : bool
         Whether texts of other models cannot read it.
+    many : bool
+        Whether it is a list of arrays, which may differ in size: ``banks[e][t, i, j]``.
     constant : bool
         Whether it never changes. Look-ups of so many cells, or within such a radius, are then
         made before the run.
@@ -54,21 +56,31 @@ class Field:
         private: bool = False,
         constant: bool = False,
         doc: str = "",
+        many: bool = False,
     ) -> None:
         self.unit, self.size, self.whole, self.doc = unit, size, whole, doc
-        self.private, self.constant = private, constant
+        self.private, self.constant, self.many = private, constant, many
         names = axes.split() if isinstance(axes, str) else axes
         self.axes: tuple[str, ...] | None = None if axes is None else tuple(names)
         if size is not None and (not isinstance(size, int) or size < 1 or self.axes is not None):
             raise ModelError("Field: size is a whole number, at least 1, of a field without axes")
         if self.axes is not None and (not self.axes or len({*self.axes}) < len(self.axes)):
             raise ModelError(f"Field: axes are names, each once (got {axes!r:.60})")
+        if many and (not self.indexed or constant):
+            what = "cannot be constant" if self.indexed else "needs axes= or size="
+            raise ModelError(f"Field: a list of arrays, many=True, {what}")
         self.default = default
 
     def __repr__(self) -> str:
         more = f", axes={' '.join(self.axes)!r}" if self.axes else ""
         more += f", size={self.size}" if self.size else ""
+        more += ", many=True" if self.many else ""
         return f"Field({self.unit!r}{more})"
+
+    @property
+    def form(self) -> tuple[Any, ...]:
+        """What all fields of one name in a circuit have in common."""
+        return self.indexed, self.size, self.whole, self.many
 
     @property
     def indexed(self) -> tuple[str, ...]:
@@ -168,6 +180,28 @@ def merged_axes(cls: type) -> tuple[str, ...]:
             raise ModelError(f"{base.__name__}.axes: {say}")
         fixed, by = names, by or base.__name__
     return fixed
+
+
+def values_of(
+    rule: Field, given: Any, lengths: Mapping[str, int]
+) -> tuple[NDArray[Any], tuple[tuple[int, ...], ...], str]:
+    """Return the values of a field, the shapes of a list of arrays, and what is wrong.
+
+    Those of a list lie one after the other. Parameters are those of `array_of`.
+    """
+    if not rule.many:
+        array, fault = array_of(rule, given, lengths)
+        return array, (), fault
+    nothing, _ = array_of(rule, None, lengths)
+    form = f"a list of arrays ({', '.join(rule.indexed)})"
+    if not isinstance(given, list | tuple | np.ndarray) or not len(given):
+        got = "an empty one" if isinstance(given, list | tuple) else f"{given!r:.60}"
+        return nothing.reshape(-1), (nothing.shape,), f"expected {form}, got {got}"
+    found = [array_of(rule, one, lengths) for one in given]
+    faults = [f"array {i}: {fault}" for i, (_, fault) in enumerate(found) if fault]
+    shapes = tuple(array.shape for array, _ in found)
+    said = f"{form} is wanted; {'; '.join(faults[:3])}" if faults else ""
+    return np.concatenate([array.reshape(-1) for array, _ in found]), shapes, said
 
 
 def array_of(rule: Field, given: Any, lengths: Mapping[str, int]) -> tuple[NDArray[Any], str]:

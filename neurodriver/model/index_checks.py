@@ -41,7 +41,11 @@ def _indices(node: tree.Node) -> Iterator[tree.Expression]:
     """Yield the expressions whose value has to be in a range."""
     if isinstance(node, tree.Element):
         yield node.index
+    elif isinstance(node, tree.Path) and node.of is not None:
+        yield node.of
     elif isinstance(node, tree.Item):
+        if node.of is not None:
+            yield node.of
         yield from node.indices
         if node.ago is not None:
             yield node.ago

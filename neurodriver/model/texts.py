@@ -281,7 +281,7 @@ class _Symbols:
         self.fields = {
             n: Symbol(
                 "field", "int" if f.whole else "real", f.unit or None, hint=_SET, size=f.size,
-                axes=f.axes,
+                axes=f.indexed if f.many else f.axes, many=f.many,
             )
             for n, f in model.every_field().items()
         }  # fmt: skip

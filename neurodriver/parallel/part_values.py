@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from ..circuit.circuit import Circuit, Group
 from ..errors import NeurodriverError
 from ..quantities import magnitude
+from ..run.copied_values import CopiedValues
 from ..run.live import (
     Components,
-    CopiedValues,
     GroupPart,
     check_values,
     numbers_of,

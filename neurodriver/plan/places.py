@@ -6,6 +6,7 @@ a table of two numbers for each cell of the own axis, ``filters[t, i, j]`` an ar
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -208,8 +209,17 @@ def place_rows(layout: Layout, place: Surroundings) -> Iterator[Array]:
             yield row(place.key(Kind.INDEX, f"{look_up.name} last"), look_up.last)
     for name, (key, value) in place.fields.items():
         rule = group.model.every_field()[name]
-        for axis_name, length in zip(rule.indexed, value.values.shape, strict=True):
-            yield row(place.size(f"{name}.{axis_name}"), length)
+        for number, axis_name in enumerate(rule.indexed):
+            lengths = value.lengths(number)
+            if not rule.many:
+                yield row(place.size(f"{name}.{axis_name}"), lengths[0])
+            else:
+                each = np.array(lengths, np.int32)
+                yield row(place.key(Kind.INDEX, f"{name}.{axis_name}"), each)
+        if rule.many:
+            sizes = [math.prod(shape) for shape in value.shapes[:-1]]
+            first = np.cumsum([0, *sizes]).astype(np.int32)
+            yield row(place.key(Kind.INDEX, f"{name} first"), first)
         if isinstance(key.owner, PopulationOwner):
             yield field_row(key, value, real, rule.unit)
 
@@ -396,9 +406,9 @@ class TextBinding:
             return None
         if over.name in self.place.fields:
             rule = self.group.model.every_field()[over.name]
-            return int(
-                self.place.fields[over.name][1].values.shape[rule.indexed.index(over.names[1])]
-            )
+            lengths = self.place.fields[over.name][1].lengths(rule.indexed.index(over.names[1]))
+            which = 0 if over.of is None else self.number(over.of, scope)
+            return lengths[int(which)] if which is not None and 0 <= which < len(lengths) else None
         found = self.place.reached.get(scope.resolved(over.name))
         if found is None or over.names[1] not in found.names:
             return None

@@ -23,6 +23,7 @@ from ..errors import Faults, NeurodriverError, near, quoted
 from ..model.component import Parameter
 from ..model.vectors import elements
 from ..quantities import magnitude
+from .copied_values import CopiedValues, copied
 from .device_values import on_host
 from .live_fields import FieldPlace, field_of
 from .live_places import Live, Place, Rows, Values, keep_text, place_of
@@ -105,26 +106,6 @@ def parts_of_vector(values: Any, shape: tuple[int, ...], size: int, said: str) -
     return [given[..., place] for place in range(size)]
 
 
-class CopiedValues(np.ndarray):
-    """Values that have been read; an assignment to their elements would be lost."""
-
-    def __setitem__(self, index: Any, value: Any) -> None:
-        raise NeurodriverError(
-            "these values are a copy; set those of some components, as in lpu[cells[3]].V = -60.0, "
-            "or change np.array(values) and set all"
-        )
-
-    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
-        """Return what is computed from the values as an array like any other."""
-        if array is self:  # view.V += 1 sets what is added
-            return self
-        return array[()] if return_scalar else np.asarray(array)
-
-    def copy(self, order: Any = "C") -> Any:
-        """Return an array like any other."""
-        return np.array(self, order=order)
-
-
 class Components:
     """Some components of a simulation, whose values can be read and set.
 
@@ -201,7 +182,7 @@ class Components:
         )
         return tuple(dict.fromkeys(name for table in tables for name in table))
 
-    def __getattr__(self, name: str) -> Values:
+    def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or name not in self.names:
             raise AttributeError(unknown(self, name))
         return self.get(name)
@@ -212,10 +193,10 @@ class Components:
     def __dir__(self) -> list[str]:
         return sorted({*object.__dir__(self), *self.names})
 
-    def get(self, name: str) -> Values:
-        """Return a copy of the values of a variable, a state or a parameter.
+    def get(self, name: str) -> Any:
+        """Return a copy of the values of a variable, a state, a parameter or a field.
 
-        It is (n,), or has the shape of a population on axes, or of a part of one.
+        It is (n,), or has the shape of a population on axes, of a part of one, or of a field.
 
         These are the values at the present time, ``lpu.time``. An element of the copy cannot be
         set, as that would change nothing.
@@ -228,10 +209,10 @@ class Components:
         simulation = self._simulation()
         text(name, "get: name")
         if own := self._elements(name):
-            columns = np.stack([self._read(one) for one in own], -1)
-            return columns.reshape(*self._shape, len(own)).view(CopiedValues)
+            columns = np.stack([self._read(one).reshape(self._shape) for one in own], -1)
+            return columns.view(CopiedValues)
         if (field := self._field(name)) is not None:
-            return field.read(simulation).view(CopiedValues)
+            return copied(field.arrays(simulation))
         if len(self._parts) == 1 and name in self._group(self._parts[0]).model.pools:
             self._need_whole(name)
             return pool_values(simulation, self._parts[0].number, name).view(CopiedValues)

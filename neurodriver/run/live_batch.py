@@ -13,10 +13,11 @@ from ..errors import NeurodriverError
 from ..quantities import magnitude
 from ..results.batch import BatchRecording
 from ..results.recording import Recording
+from .copied_values import CopiedValues
 from .device_values import on_host
-from .live import Components, CopiedValues, check_values
+from .live import Components, check_values
 from .live_learning import LearningConnections
-from .live_places import Live, Values
+from .live_places import Live
 from .named import having, numbered
 
 if TYPE_CHECKING:
@@ -49,9 +50,15 @@ class CopiedComponents(Components):
     def _copies(self) -> Sequence[Live]:
         return cast("Simulation", self._simulation()).copies
 
-    def get(self, name: str) -> Values:
-        """Return a copy of the values of a variable, a state or a parameter, (copies, n)."""
-        return np.stack([np.asarray(one.get(name)) for one in self._each()]).view(CopiedValues)
+    def get(self, name: str) -> Any:
+        """Return a copy of the values of a variable, a state or a parameter, (copies, n).
+
+        Of a field that is a list of arrays, a list: (copies, ...) of each.
+        """
+        each = [one.get(name) for one in self._each()]
+        if isinstance(each[0], list):
+            return [np.stack([*map(np.asarray, some)]) for some in zip(*each, strict=True)]
+        return np.stack([*map(np.asarray, each)]).view(CopiedValues)
 
     def show(self, rows: int = 4) -> None:
         """Refuse: a line is about one copy."""
@@ -180,7 +187,7 @@ class CopyOfLPU:
     def _having(self, name: str) -> Components:
         return self._components(having(self._lpu.program, self._lpu.scope, name), f"'{name}'")
 
-    def get(self, name: str) -> Values:
+    def get(self, name: str) -> Any:
         """Return the values of a variable, a state or a parameter; see `LPU.get`."""
         return self._having(name).get(name)
 

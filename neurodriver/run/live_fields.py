@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from ..circuit.circuit import Circuit
 from ..circuit.groups import FieldValue
 from ..circuit.space import AxisGrid
 from ..errors import NeurodriverError
-from ..model.fields import Field, array_of
+from ..model.fields import Field, values_of
 from ..plan.arrays import Key
 from ..plan.places import field_key
 from ..plan.program import Program
@@ -23,6 +23,10 @@ from .device_values import on_host
 
 if TYPE_CHECKING:
     from .live_places import Live
+
+
+ARRAY = "array"
+"""In ``at=``: the number of an array of a list."""
 
 
 @dataclass(frozen=True)
@@ -50,10 +54,15 @@ class FieldPlace:
     lengths: Mapping[str, int]
 
     def read(self, simulation: Live) -> NDArray[Any]:
-        """Return a copy of the values, in the shape of the field."""
+        """Return a copy of the values, in the shape of the field; those of a list in a row."""
         size = self.value.values.size
         flat = np.array(simulation.backend.live.read(self.key, slice(0, size)))
         return flat.reshape(self.value.values.shape)
+
+    def arrays(self, simulation: Live) -> Any:
+        """Return a copy of the values: an array, or a list of arrays."""
+        values = self.read(simulation)
+        return replace(self.value, values=values).array
 
     def write(
         self,
@@ -96,18 +105,35 @@ class FieldPlace:
         """Return the whole array with what is to be set; parameters and errors as of `write`."""
         given = on_host(given, simulation, said)
         whole = magnitude(given, self.rule.unit, said)
+        shapes, shape = self.value.shapes, self.value.values.shape
         if at is not None:
-            values = self.read(simulation)
-            part(values, self.rule.indexed, at, whole, said)
-            whole = values
-        elif self.rule.indexed and np.ndim(whole) == 0:
-            whole = np.broadcast_to(whole, self.value.values.shape)
-        array, fault = array_of(self.rule, whole, self.lengths)
-        if not fault and array.shape != self.value.values.shape:
-            fault = f"expected shape {self.value.values.shape}, got {array.shape}"
+            whole = self._with_part(simulation, whole, at, said)
+        elif self.rule.indexed and not isinstance(whole, list | tuple) and np.ndim(whole) == 0:
+            whole = [np.broadcast_to(whole, one) for one in shapes or (shape,)]
+            whole = whole if shapes else whole[0]
+        array, found, fault = values_of(self.rule, whole, self.lengths)
+        if not fault and (found, array.shape) != (shapes, shape):
+            wanted, got = (shapes, found) if shapes else (shape, array.shape)
+            fault = f"expected shape{'s' if shapes else ''} {wanted}, got {got}"
         if fault:
             raise NeurodriverError(f"{said}: {fault}")
         return array
+
+    def _with_part(
+        self, simulation: Live, given: Any, at: Mapping[str, Any], said: str
+    ) -> NDArray[Any] | list[NDArray[Any]]:
+        """Return the values with another part; ``at`` names one array of a list."""
+        values = self.arrays(simulation)
+        if not self.rule.many:
+            part(values, self.rule.indexed, at, given, said)
+            return cast("NDArray[Any]", values)
+        number = at.get(ARRAY) if isinstance(at, Mapping) else None
+        if not isinstance(number, int | np.integer) or not 0 <= number < len(values):
+            want = f"say which of the {len(values)} arrays: at={{'{ARRAY}': 0, ...}}"
+            raise NeurodriverError(f"{said}: {want}")
+        rest = {name: one for name, one in at.items() if name != ARRAY}
+        part(values[number], self.rule.indexed, rest, given, said)
+        return cast("list[NDArray[Any]]", values)
 
 
 def field_of(program: Program, number: int, name: str) -> FieldPlace | None:
@@ -142,7 +168,7 @@ def changed_fields(
         for name in () if group.layer is None else group.layer.fields:
             place = field_of(program, number, name)
             if place is not None and place.key in simulation.changed:
-                found[name] = FieldValue(place.read(simulation), place.value.name)
+                found[name] = replace(place.value, values=place.read(simulation))
         if found:
             yield number, found
 

@@ -158,14 +158,14 @@ class LiveValues(ABC):
         """Fields, and components that have a variable, as far as they have been asked for."""
         return ProgramCache()
 
-    def get(self, name: str) -> np.ndarray:
+    def get(self, name: str) -> Any:
         """Return the values of a variable, a state or a parameter, of all components that have it.
 
         The order is that of the circuit; ``uids(name)`` names the values. Of a batch, they are
         (copies, n).
         """
         if (field := self._shared_field(name)) is not None:
-            return field.read(self._simulation())
+            return field.arrays(self._simulation())
         values: np.ndarray = self._having(name).get(name)
         return values
 

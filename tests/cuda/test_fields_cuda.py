@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from layered import CIRCUITS, INDICES, indexing
+from layered import CIRCUITS, INDICES, banked, indexing
 
 import neurodriver as nd
 from neurodriver.backends.cuda import schedule
@@ -48,6 +48,29 @@ def test_bits_of_the_cpu(
                             values.append(np.array(cells.get(field)))
             found.append(values)
     assert sum(len(np.unique(one)) > 2 for one in found[0]) > 2
+    for mine, other in zip(*found, strict=True):
+        assert mine.tobytes() == other.tobytes()
+
+
+@pytest.mark.parametrize("own", [1, 4])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_lists_of_arrays(
+    dtype: str, own: int, executor: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if own > 1:
+        monkeypatch.setattr(schedule, "choose", partial(streamed, own))
+    found = []
+    for more in ({"backend": "cpu"}, {"backend": "cuda", "executor": executor}):
+        with nd.LPU(banked(), 1e-3, dtype=dtype, **more) as lpu:
+            values = []
+            for change in ({"array": 1, "dx": 0}, {"array": 2}):
+                lpu.advance(2)
+                values += [np.array(lpu["cells"].get(name)) for name in ("val", "sizes")]
+                lpu.set("bank", 0.375, at=change)
+                values += [np.array(one) for one in lpu["cells"].get("banks")]
+            lpu.advance(1)
+            found.append([*values, np.array(lpu["cells"].val)])
+    assert len(np.unique(found[0][-1])) > 100
     for mine, other in zip(*found, strict=True):
         assert mine.tobytes() == other.tobytes()
 

@@ -109,8 +109,9 @@ class VectorKinds:
             known = node.name in self.places.place.fields
             kinds = [self.kind(node.index)] if known else _refuse()
         else:
-            if node.ago is not None:
-                self._uniform(node.ago)
+            for one in (node.ago, node.of):
+                if one is not None:
+                    self._uniform(one)
             kinds = [self.kind(one) for one in node.indices]
         if not {*kinds} <= {UNIFORM, AFFINE, LANES}:
             raise NotVectors
@@ -130,6 +131,8 @@ class VectorKinds:
 
     def _of_word(self, node: tree.Call) -> str:
         one = node.arguments[0]
+        if isinstance(one, tree.Path) and one.of is not None:
+            self._uniform(one.of)
         if isinstance(one, tree.Name) and node.name in ("place", "first", "last", "complete"):
             kind = self._find(one.name)
             place = node.name == "place" and isinstance(kind, Strided)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from ...errors import near
 from . import tree
-from .check_values import Reach, Symbol, ValueChecker, article, numbered
+from .check_arrays import ArrayChecker
+from .check_values import Reach, article, numbered
+from .printer import to_text
 
 LOOKED_UP = "index of a look-up"
 """Kind of the variable of a loop over a look-up."""
@@ -26,7 +26,7 @@ NUMBER_OF_STEP = "number of the step"
 PLACES = ("size", "step", "place", "position", "count", *OF_RUNS)
 
 
-class PlaceChecker(ValueChecker):
+class PlaceChecker(ArrayChecker):
     """Checks expressions, and what they read of other cells."""
 
     def _value(self, node: tree.Expression) -> str:
@@ -35,24 +35,6 @@ class PlaceChecker(ValueChecker):
         if isinstance(node, tree.Item):
             return self._item(node)
         return super()._value(node)
-
-    def _name(self, node: tree.Name) -> str:
-        symbol = self.find(node.name)
-        if symbol is not None and symbol.reach is not None:
-            said = f"'{node.name}' is {article(symbol.kind)}; say what of it"
-            self.fault(node, f"{said}: {_example(node.name, symbol.reach)}")
-            return "real"
-        if symbol is not None and symbol.axes is not None:
-            inside = ", ".join(symbol.axes)
-            self.fault(node, f"'{node.name}' is an array; say which element: {node.name}[{inside}]")
-            return symbol.type
-        return super()._name(node)
-
-    def _element(self, node: tree.Element) -> str:
-        symbol = self.find(node.name)
-        if symbol is not None and symbol.axes is not None:
-            return self._of_array(node, node.name, symbol, (node.index,))
-        return super()._element(node)
 
     # -- populations --------------------------------------------------------------------------
 
@@ -76,6 +58,11 @@ class PlaceChecker(ValueChecker):
         return None
 
     def _path(self, node: tree.Path) -> str:
+        if node.of is not None:
+            if self._of_list(node) is not None:
+                said = to_text(node)
+                self.fault(node, f"'{said}' is an axis; its length is size({said})")
+            return "int"
         reach = self.population(node)
         if reach is None:
             return "real"
@@ -123,6 +110,11 @@ class PlaceChecker(ValueChecker):
             self.fault(node, f"{reach.said} has no axis '{name}'{hint}; its axes are {among}")
 
     def _item(self, node: tree.Item) -> str:
+        if node.of is not None:
+            symbol = self._of_list(node)
+            if symbol is None:
+                return "real"
+            return self._of_array(node, f"{node.name}[n]", symbol, node.indices, chosen=True)
         if len(node.path) == 1:
             return self._of_field(node)
         if node.ago is not None:
@@ -154,36 +146,6 @@ class PlaceChecker(ValueChecker):
         if reach.axes is not None and len(reach.axes or ("i",)) != len(node.indices):
             self._wrong_number(node, ".".join(node.path), reach.axes or ("i",), len(node.indices))
         return "real"
-
-    def _of_field(self, node: tree.Item) -> str:
-        name = node.path[0]
-        symbol = self.find(name)
-        if symbol is None:
-            self._unknown(node, name)
-        elif symbol.axes is None:
-            said = "has one index" if symbol.size is not None else "is no array; it has no elements"
-            self.fault(node, f"'{name}' is {article(symbol.kind)} and {said}")
-        else:
-            return self._of_array(node, name, symbol, node.indices)
-        return "real"
-
-    def _of_array(
-        self, node: tree.Node, name: str, symbol: Symbol, indices: Sequence[tree.Expression]
-    ) -> str:
-        assert symbol.axes is not None
-        for one in indices:
-            self._index(one)
-        if len(indices) != len(symbol.axes):
-            self._wrong_number(node, name, symbol.axes, len(indices))
-        return symbol.type
-
-    def _wrong_number(self, node: tree.Node, name: str, axes: Sequence[str], given: int) -> None:
-        wanted = numbered(len(axes), "index").replace("indexs", "indices")
-        self.fault(node, f"'{name}' takes {wanted} ({', '.join(axes)}), {given or 'none'} given")
-
-    def _index(self, node: tree.Expression) -> None:
-        if self.value(node) == "real":
-            self.fault(node, "the index of an array is an integer; write (int)(...)")
 
     # -- look-ups ------------------------------------------------------------------------------
 
@@ -263,11 +225,20 @@ class PlaceChecker(ValueChecker):
 
     def _count(self, one: tree.Expression) -> None:
         symbol = self.find(one.name) if isinstance(one, tree.Name) else None
-        if symbol is None or symbol.reach is None:
-            self.fault(one, "'count' takes a source, or an access with a loop: count(scales)")
+        if symbol is None or (symbol.reach is None and not symbol.many):
+            known = "a source, a list of arrays, or an access with a loop"
+            self.fault(one, f"'count' takes {known}: count(scales)")
 
     def _size(self, one: tree.Expression) -> None:
         symbol = self.find(one.names[0]) if isinstance(one, tree.Path) else None
+        if isinstance(one, tree.Path) and one.of is not None:
+            symbol = self._of_list(one)
+            if symbol is None:
+                return
+        elif symbol is not None and symbol.many and isinstance(one, tree.Path):
+            said = f"the arrays of '{one.name}' have sizes of their own"
+            self.fault(one, f"{said}: size({one.name}[n].{one.names[1]})")
+            return
         if symbol is not None and symbol.axes is not None and isinstance(one, tree.Path):
             if len(one.names) != 2 or one.names[1] not in symbol.axes:
                 among = ", ".join(symbol.axes)
@@ -275,12 +246,3 @@ class PlaceChecker(ValueChecker):
                 self.fault(one, f"'{one.name}' has no axis '{one.names[1]}'{hint}; it has {among}")
             return
         self.of_axis(one)
-
-
-def _example(name: str, reach: Reach) -> str:
-    if reach.many:
-        return f"for (p : {name}) {{ ... }}"
-    if reach.here:
-        return f"here.{(reach.axes or ('y',))[0]}"
-    inside = ", ".join(reach.axes or ("y", "x"))
-    return f"{name}.{(reach.variables or ('V',))[0]}[{inside}]"

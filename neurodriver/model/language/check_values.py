@@ -43,6 +43,8 @@ class Symbol:
         Names of the axes of a field that is an array.
     reach : Reach or None
         Of a population: what can be read of it.
+    many : bool
+        Whether it is a list of arrays.
     """
 
     kind: str
@@ -53,6 +55,7 @@ class Symbol:
     size: int | None = None
     axes: tuple[str, ...] | None = None
     reach: Reach | None = None
+    many: bool = False
 
 
 @dataclass(frozen=True)

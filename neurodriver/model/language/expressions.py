@@ -192,9 +192,22 @@ class ExpressionParser(WordParser):
                 break
             indices.append(self.expression())
         self.expect("]")
-        if len(path) == len(indices) == 1 and ago is None:
-            return tree.Element(word.text, indices[0], at=word.at)
-        return tree.Item(tuple(path), tuple(indices), ago, at=word.at)
+        if not len(path) == len(indices) == 1 or ago is not None:
+            return tree.Item(tuple(path), tuple(indices), ago, at=word.at)
+        if self.take("["):
+            return tree.Item(tuple(path), tuple(self._listed("]")), of=indices[0], at=word.at)
+        if self.take("."):
+            path.append(self.name_word("a name after '.'").text)
+            return tree.Path(tuple(path), indices[0], at=word.at)
+        return tree.Element(word.text, indices[0], at=word.at)
+
+    def _listed(self, end: str) -> list[tree.Expression]:
+        """Return expressions with commas between them, up to a mark."""
+        found = [self.expression()]
+        while self.take(","):
+            found.append(self.expression())
+        self.expect(end)
+        return found
 
     def _call(self, word: Token) -> tree.Expression:
         arguments: list[tree.Expression] = []

@@ -147,13 +147,15 @@ class Printer:
         return f"{self.name(node.name)}[{self.expression(node.index)}]"
 
     def path(self, node: tree.Path) -> str:
-        """Return what belongs to a population."""
-        return ".".join(node.names)
+        """Return what belongs to a population, or to an array of a list."""
+        which = "" if node.of is None else f"[{self.expression(node.of)}]"
+        return node.name + which + "".join(f".{one}" for one in node.names[1:])
 
     def item(self, node: tree.Item) -> str:
         """Return an element of an array or a value of a cell."""
         ago = "" if node.ago is None else f", ago={self.expression(node.ago)}"
-        return f"{'.'.join(node.path)}[{self._all(node.indices)}{ago}]"
+        which = "" if node.of is None else f"[{self.expression(node.of)}]"
+        return f"{'.'.join(node.path)}{which}[{self._all(node.indices)}{ago}]"
 
     def number(self, node: tree.Number) -> str:
         """Return a number."""

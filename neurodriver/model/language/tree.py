@@ -69,9 +69,13 @@ class Element(Expression):
 
 @dataclass(frozen=True)
 class Path(Expression):
-    """``here.y``, ``image.gain``: what belongs to a population."""
+    """``here.y``, ``image.gain``: what belongs to a population; ``banks[e].dy``: an axis.
+
+    ``of`` says which array of a list.
+    """
 
     names: tuple[str, ...]
+    of: Expression | None = None
 
     @property
     def name(self) -> str:
@@ -86,11 +90,15 @@ class Path(Expression):
 
 @dataclass(frozen=True)
 class Item(Expression):
-    """``image.val[y, x]``, ``filters[t, i, j]``; with ``ago=3`` the value of an earlier step."""
+    """``image.val[y, x]``, ``filters[t, i, j]``; with ``ago=3`` the value of an earlier step.
+
+    ``of`` says which array of a list: ``banks[e][t, i, j]``.
+    """
 
     path: tuple[str, ...]
     indices: tuple[Expression, ...]
     ago: Expression | None = None
+    of: Expression | None = None
 
     @property
     def name(self) -> str:
