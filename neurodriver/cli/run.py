@@ -14,12 +14,12 @@ import click
 from ..backends.choice import EXECUTORS
 from ..circuit import Circuit
 from ..errors import InputError, NeurodriverError, RunInterrupted, quoted
-from ..io.sonata_config import is_simulation
 from ..model.loading import load_classes
 from ..plan.target import TARGETS
 from ..run.nonfinite import POLICIES
 from ..run.progress import both
 from . import experiments, options
+from .described import read_described, with_reports, write_reports
 from .reports import Pace, check_trace, profiled, tell
 from .view import ViewedRun, port_option
 
@@ -82,9 +82,9 @@ def command(**given: Any) -> int:
     """Simulate the circuit or the experiment (.toml, .yaml) in FILE and record it to HDF5.
 
     A circuit needs --dt, --duration and -o. A simulation_config.json of SONATA tells the first two,
-    and its inputs. An experiment tells all of that itself; -o replaces
-    its output, --backend, --device and --executor what it says of these; -f its 'overwrite'.
-    --checkpoint and --resume are for both, also under mpiexec.
+    its inputs, and the reports that are written from the recording. An experiment tells all of that
+    itself; -o replaces its output, --backend, --device and --executor what it says of these; -f its
+    'overwrite'. --checkpoint and --resume are for both, also under mpiexec.
     """
     if not given["view"] and (given["paused"] or given["port"]):
         raise click.UsageError("--paused and --port are for --view")
@@ -97,7 +97,7 @@ def command(**given: Any) -> int:
         view = (given["paused"], given["port"]) if given["view"] else None
         return experiments.run(given["file"], keys, show, trace, every, resume, view)
     given["models"] = load_classes(given["model_files"])
-    described = _simulation(given)
+    described = read_described(given)
     options.need_options(given, ["dt", "duration", "output"])
     sources = [given["file"], *given["inputs"], *given["model_files"]]
     check_trace(given["trace"], [given["output"], *sources])
@@ -105,19 +105,6 @@ def command(**given: Any) -> int:
         _run_circuit(given, described)
     tell(profile, given["profile"], given["trace"])
     return 0
-
-
-def _simulation(given: dict[str, Any]) -> SonataSimulation | None:
-    """Return the simulation that a file describes, and take step and duration from it."""
-    file: Path = given["file"]
-    if not is_simulation(file):
-        return None
-    from ..inputs.sonata_simulation import read_sonata_simulation
-
-    found = read_sonata_simulation(file, own=given["models"], strict=given["strict"])
-    for name in ("dt", "duration"):
-        given[name] = getattr(found, name) if given[name] is None else given[name]
-    return found
 
 
 def _run_circuit(given: dict[str, Any], described: SonataSimulation | None) -> None:
@@ -142,7 +129,7 @@ def _run_circuit(given: dict[str, Any], described: SonataSimulation | None) -> N
         circuit, own = described.circuit, described.inputs
     mode = 1 if given["input_mode"] == "repeat" else 0
     inputs = [file_input(path, circuit, mode) for path in given["inputs"]]
-    requests = _requests(circuit, given["record"])
+    requests = with_reports(_requests(circuit, given["record"]), described)
     replace = given["force"] or given["resume"]
     recorder = HDF5Recorder(output, requests, given["sample_interval"], replace)
     words = click.get_current_context().obj or sys.argv
@@ -168,6 +155,7 @@ def _run_circuit(given: dict[str, Any], described: SonataSimulation | None) -> N
         raise
     with lpu:
         _advance(lpu, given, steps, begin)
+    write_reports(described, output)
 
 
 def _advance(lpu: LPU, given: dict[str, Any], steps: int, begin: float) -> None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..errors import Faults, near, quoted
 from .columns import Column
-from .sonata_config import SonataNetwork
+from .sonata_config import ConfigPaths, SonataNetwork, read_config, read_json
 from .sonata_files import populations
 from .sonata_places import UID
 
@@ -56,6 +56,26 @@ def node_tables(network: SonataNetwork, faults: Faults) -> list[NodeTable]:
             columns["population"] = np.full(nodes.count, nodes.name)
             out.append(NodeTable(nodes.name, columns))
     return out
+
+
+def read_node_sets(said: Mapping[str, Any], paths: ConfigPaths, faults: Faults) -> NodeSets:
+    """Return the node sets of a simulation: those of its circuit, its file and its own.
+
+    Parameters
+    ----------
+    said : mapping
+        The configuration of the simulation.
+    paths : ConfigPaths
+        Of the same configuration.
+    faults : Faults
+    """
+    network = read_config(paths.path)
+    file = said.get("node_sets_file")
+    own = None if file is None else paths.place(file, "'node_sets_file'")
+    sets: dict[str, Any] = {}
+    for one in dict.fromkeys((network.node_sets, own)):
+        sets |= {} if one is None else read_json(one)
+    return NodeSets(node_tables(network, faults), sets | (said.get("node_sets") or {}), faults)
 
 
 class NodeSets:

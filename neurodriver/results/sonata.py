@@ -82,12 +82,11 @@ def write_sonata(
     folder_for_files(where)
     for name, part in parts.items():
         with complete_or_none(files[name]) as temporary, written_hdf5(temporary) as file:
-            file.attrs["magic"] = np.uint32(0x0A7A)
-            file.attrs["version"] = np.array([0, 1], np.uint32)
+            mark_as_sonata(file)
             if isinstance(part, Events):
-                _put_events(file, part, nodes[name])
+                put_events(file, part, nodes[name])
             else:
-                _put_rows(file, part, nodes[name])
+                put_rows(file, part, nodes[name])
     if network is not None:
         config = _config(recording, parts, files, os.path.relpath(network, where))
         with complete_or_none(where / CONFIG) as temporary:
@@ -125,36 +124,54 @@ def _nodes(part: Events | Variable, circuit: Circuit | None) -> tuple[list[str],
     return names.tolist(), which.ravel(), ends[2].astype(np.int64)
 
 
-def _put_events(file: h5py.File, part: Events, nodes: tuple[list[str], Rows, Rows]) -> None:
+def mark_as_sonata(file: h5py.File) -> None:
+    """Write the attributes by which readers know the format."""
+    file.attrs["magic"] = np.uint32(0x0A7A)
+    file.attrs["version"] = np.array([0, 1], np.uint32)
+
+
+def put_events(
+    file: h5py.File,
+    part: Events,
+    nodes: tuple[list[str], Rows, Rows],
+    sorting: str = "by_time",
+) -> None:
     """Write the times in ms and the node ids of each population."""
     time, index = part.read()
     names, population, node = nodes
+    if sorting == "by_id":
+        order = np.argsort(node[index], kind="stable")
+        time, index = time[order], index[order]
     kind = h5py.enum_dtype(BY_TIME, basetype=np.uint8)
     for number, name in enumerate(names):
         if not (population == number).any():
             continue
         rows = population[index] == number
         at = file.create_group(f"spikes/{name}")
-        at.attrs.create("sorting", BY_TIME["by_time"], dtype=kind)
+        at.attrs.create("sorting", BY_TIME[sorting], dtype=kind)
         at["timestamps"] = time[rows] * 1e3
         at["timestamps"].attrs["units"] = "ms"
         at["node_ids"] = node[index[rows]].astype(np.uint64)
 
 
-def _put_rows(file: h5py.File, part: Variable, nodes: tuple[list[str], Rows, Rows]) -> None:
-    """Write the rows of each population as float32. Each node has one element, its soma."""
+def put_rows(
+    file: h5py.File, part: Variable, nodes: tuple[list[str], Rows, Rows], every: int = 1
+) -> None:
+    """Write each ``every``th row as float32. Each node has one element, its soma."""
     names, population, node = nodes
-    times = part.times(0, min(len(part), 1))
-    start, dt = (float(times[0]) if len(times) else 0.0) * 1e3, part.dt * 1e3
+    length = len(part) // every
+    times = part.times(every - 1, min(len(part), every))
+    start, dt = (float(times[0]) if len(times) else 0.0) * 1e3, part.dt * every * 1e3
     for number, name in enumerate(names):
         columns = np.flatnonzero(population == number)
         if not len(columns):
             continue
         columns = columns[np.argsort(node[columns], kind="stable")]
         at = file.create_group(f"report/{name}")
-        data = at.create_dataset("data", (len(part), len(columns)), dtype=np.float32)
-        for rows in slabs(0, len(part), part.shape[1] * part.dtype.itemsize):
-            data[rows] = part[rows][:, columns]
+        data = at.create_dataset("data", (length, len(columns)), dtype=np.float32)
+        for rows in slabs(0, length * every, part.shape[1] * part.dtype.itemsize, every):
+            taken = slice(rows.start // every, rows.stop // every)
+            data[taken] = part[rows][every - 1 :: every, columns]
         data.attrs["units"] = part.unit
         mapping = at.create_group("mapping")
         count = len(columns)
@@ -164,7 +181,7 @@ def _put_rows(file: h5py.File, part: Variable, nodes: tuple[list[str], Rows, Row
         mapping["index_pointer"] = mapping["index_pointers"]  # bmtk reads this name
         mapping["element_ids"] = np.zeros(count, np.uint32)
         mapping["element_pos"] = np.zeros(count)
-        mapping["time"] = np.array([start, start + len(part) * dt, dt])
+        mapping["time"] = np.array([start, start + length * dt, dt])
         mapping["time"].attrs["units"] = "ms"
 
 

@@ -48,6 +48,23 @@ def test_stored_spikes_of_300_intfire() -> None:
     assert np.median(apart) < 0.03  # ms
 
 
+def trains(path: Path) -> dict[int, Any]:
+    """Return the spikes of 80 nodes of v1, ms."""
+    from bmtk.utils.reports.spike_trains import SpikeTrains
+
+    read = SpikeTrains.load(str(path))
+    return {i: np.sort(read.get_times(i, population="v1")) for i in range(80)}
+
+
+def potentials(path: Path) -> Any:
+    """Return the rows of a report of v1, in the order of node ids."""
+    from bmtk.utils.reports import CompartmentReport
+
+    report = CompartmentReport(str(path), mode="r", population="v1")
+    order = np.argsort(report.node_ids())
+    return np.asarray(report.data())[:, order]
+
+
 TYPES = {
     "E": {"after_spike_currents": True, "V_th": -46.0, "g": 6.0, "C_m": 59.0},
     "I": {"after_spike_currents": False, "V_th": -48.0, "g": 8.0, "C_m": 64.0},
@@ -103,12 +120,19 @@ def build(folder: Path) -> None:
                     "node_set": "lgn"},
         },
         "output": {"output_dir": "output", "spikes_file": "spikes.h5", "log_file": "log.txt"},
+        "reports": {
+            "V_m": {"cells": "v1", "variable_name": "V_m", "module": "membrane_report",
+                    "sections": "soma"},
+        },
     }  # fmt: skip
     (folder / "config.json").write_text(json.dumps(config))
 
 
 def test_rates_of_bmtk_with_nest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rates of both types are those of BMTK, and most first spikes fall into the same step."""
+    """Rates, most first spikes, and the potentials before them are those of BMTK.
+
+    The files that neurodriver writes have the places and the names of BMTK's.
+    """
     pytest.importorskip("nest")
     pytest.importorskip("bmtk")
     from bmtk.simulator import pointnet
@@ -124,13 +148,20 @@ def test_rates_of_bmtk_with_nest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     shutil.copytree(tmp_path / "network", copy / "network")
     for path in tmp_path.glob("*.json"):
         shutil.copy(path, copy)
-    circuit = nd.Circuit.from_sonata(copy / "config.json")
-    found = fired(circuit, 1e-4, 1.0, {"lgn": tmp_path / "lgn.h5"})
-    counts = np.array([len(found[f"v1/{i}"]) for i in range(80)])
+    shutil.copy(tmp_path / "lgn.h5", copy)
+    it = nd.read_sonata_simulation(copy / "config.json")
+    with nd.LPU(it.circuit, it.dt, it.inputs) as lpu:
+        it.write(lpu.run(duration=it.duration, record=it.record).recording)
+    found = trains(copy / "output" / "spikes.h5")
+    counts = np.array([len(found[i]) for i in range(80)])
     wanted = np.bincount(nodes.astype(int), minlength=80)
     for members in (slice(0, 60), slice(60, 80)):
         assert wanted[members].sum() > 100
         assert abs(counts[members].sum() / wanted[members].sum() - 1) < 0.05
     both = np.flatnonzero((counts > 0) & (wanted > 0))
-    first = [abs(times[nodes == i].min() - found[f"v1/{i}"][0] * 1e3) < 0.05 for i in both]
+    first = [abs(times[nodes == i].min() - found[i][0]) < 0.05 for i in both]
     assert len(both) > 60 and np.mean(first) > 0.5
+    ours, theirs = potentials(copy / "output" / "V_m.h5"), potentials(Path("output/V_m.h5"))
+    early = slice(1, int(min(times) / 0.1) - 2)  # before any neuron fires
+    assert early.stop > 20 and np.ptp(theirs[early]) > 1.0
+    np.testing.assert_allclose(ours[early], theirs[0 : early.stop - 1], rtol=0, atol=1e-3)

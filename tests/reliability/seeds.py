@@ -18,6 +18,7 @@ from support import ALPHA, IAF, graph, node
 import neurodriver as nd
 from neurodriver import error_driven
 from neurodriver.inputs.file import FileInput
+from neurodriver.io.nwb import read_units
 from neurodriver.state.checkpoint import Checkpoint
 
 NODES = {
@@ -65,6 +66,11 @@ SIMULATION = {
         "step": {"input_type": "current_clamp", "module": "IClamp", "node_set": "both",
                  "amp": [100.0, 50.0], "delay": [2.0, 5.0], "duration": [1.0, 3.0]},
     },
+    "output": {"output_dir": "out", "spikes_file": "all.h5", "spikes_sort_order": "id"},
+    "reports": {
+        "V": {"cells": "some", "variable_name": "V_m", "module": "membrane_report",
+              "start_time": 2.0, "end_time": 10.0, "dt": 0.5},
+    },
 }  # fmt: skip
 NEUROML = """<?xml version="1.0"?>
 <neuroml xmlns="http://www.neuroml.org/schema/neuroml2" id="x">
@@ -104,6 +110,16 @@ def make(folder: Path) -> dict[str, Path]:
         file["spike_state/data/time"] = np.linspace(0, 0.01, 20)
         file["spike_state/data/index"] = np.zeros(20, np.int32)
     populations().save(out["sonata"])  # and the files of nodes and edges beside it
+    with h5py.File(out["nwb"], "w") as file:
+        units = {"id": np.arange(5), "spike_times_index": [2, 2, 9, 12, 20],
+                 "spike_times": np.arange(20) / 1e3, "peak_channel_id": [4, 4, 2, 3, 2],
+                 "quality": ["good", "noise", "good", "good", "mua"]}  # fmt: skip
+        for name, column in units.items():
+            file[f"units/{name}"] = column
+        file["general/extracellular_ephys/electrodes/id"] = [2, 3, 4]
+        file["general/extracellular_ephys/electrodes/location"] = ["LGd", "VISp", "LGd"]
+        file["intervals/flashes/start_time"] = [0.0, 0.01]
+        file["intervals/flashes/stop_time"] = [0.01, 0.02]
     out["neuroml"].write_text(NEUROML)
     out["nestml"].write_text(NESTML)
     out["simulation"].write_text(json.dumps(SIMULATION, indent=1))
@@ -127,7 +143,7 @@ NAMES = {
     "sonata": "circuit_config.json", "sonata_nodes": "circuit_config/cells_nodes.h5",
     "sonata_edges": "circuit_config/cells_to_cells_edges.h5",
     "sonata_types": "circuit_config/cells_to_cells_edge_types.csv",
-    "nestml": "neurons.nestml", "simulation": "simulation_config.json",
+    "nwb": "session.nwb", "nestml": "neurons.nestml", "simulation": "simulation_config.json",
     "neuroml": "cells.nml", "nir": "network.nir", "edges": "edges.csv", "weights": "weights.h5",
 }  # fmt: skip
 
@@ -159,7 +175,14 @@ def _simulation(path: Path) -> list[Any]:
         cells = nd.Population("LeakyIAFDelta", 4, name="cells", **params)
         nd.Circuit([cells]).save(Path(folder, NAMES["sonata"]))
         it = nd.read_sonata_simulation(shutil.copy(path, folder))
-        return [it.circuit.digest, it.dt, it.duration, *(one.targets for one in it.inputs)]
+        named = [(one.path.name, one.uids, one.start, one.stop, one.interval, one.sorting)
+                 for one in it.reports]  # fmt: skip
+        return [it.circuit.digest, it.dt, it.duration, *(one.targets for one in it.inputs), named]
+
+
+def _units(path: Path) -> list[Any]:
+    units = read_units(path)
+    return [units.id, units.begin, units.time, units.columns, units.intervals]
 
 
 def _edges(path: Path) -> nd.Circuit:
@@ -211,7 +234,7 @@ READ: dict[str, Callable[[Path], Any]] = {
     "circuit": nd.Circuit.from_file, "rules": nd.Circuit.from_file, "gexf": nd.Circuit.from_file,
     "rows": _input, "events": _input, "recording": _recording, "checkpoint": Checkpoint,
     "sonata": _sonata, "sonata_nodes": _sonata, "sonata_edges": _sonata, "sonata_types": _sonata,
-    "nestml": nd.read_nestml, "simulation": _simulation,
+    "nestml": nd.read_nestml, "simulation": _simulation, "nwb": _units,
     "neuroml": nd.read_neuroml, "nir": nd.Circuit.from_nir, "edges": _edges, "weights": _weights,
 }  # fmt: skip
 """What reads a file of each kind."""

@@ -182,7 +182,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"inputs": {"one": 3}}, r"inputs\.one: must be an object"),
     (clamped(input_type="voltage_clamp"), r"inputs\.one: .*voltage_clamp.*known are spikes of"),
     (clamped(module="SEClamp"), r"inputs\.one: .*'SEClamp': not known here"),
-    (fired(module="nwb"), r"inputs\.one: input_type 'spikes', module 'nwb': not known"),
+    (fired(module="odor"), r"inputs\.one: input_type 'spikes', module 'odor': not known"),
     (clamped(node_set="layer5"), r"unknown node set 'layer5'.*'layer 5'"),
     (clamped(node_set={"layr": 1}), r"no node has the attribute 'layr'"),
     (clamped(node_set=1.5), r"a node set is a name"),
