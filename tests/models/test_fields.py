@@ -122,6 +122,32 @@ def test_strips_of_neighbours_have_the_bits_of_single_cells(dtype: str, width: i
         assert all(np.array_equal(a, b) for a, b in zip(found[0], other_way, strict=True))
 
 
+class Tapered(nd.NDComponent):
+    """Reads fields at the places that a look-up finds."""
+
+    axes, updates = ("y", "x"), {"val": "1"}
+    sources, fields = {"image": nd.Source("val")}, {"f": nd.Field(axes="k n")}
+    update = """
+        for (x : near(image.x, 3)) val += f[0, x] + f[1, x] * image.val[here.y, x];
+    """
+
+
+@pytest.mark.parametrize("step", [1, 2, 3])
+def test_strips_read_every_nth_element_of_a_field(step: int) -> None:
+    axes = {"y": nd.Axis.span(3, 0, 1), "x": nd.Axis.span(40, 0, 1)}
+    image = nd.Population(Pixel, name="image", axes=axes, initval=2.0)
+    f = np.random.default_rng(step).random((2, 40))
+    few = {"y": image.y, "x": image.x.windows(3, step=step)}
+    cells = nd.Population(Tapered, name="cells", axes=few, image=image, f=f)
+    for plans in (True, False):
+        with nd.LPU(nd.Circuit([image, cells]), 1e-3, plans=plans) as lpu:
+            lpu.advance(1)
+            sums = np.lib.stride_tricks.sliding_window_view(f[0] + 2 * f[1], 3)
+            runs = [few["x"].count, image.x.near(few["x"].positions[0], 3).first]
+            wanted = sums[runs[1] :: step].sum(axis=1)[: runs[0]]
+            assert np.allclose(lpu["cells"].val, np.broadcast_to(wanted, cells.shape), rtol=1e-13)
+
+
 class Counted(nd.NDComponent):
     """Counts the steps, and from step 2 on adds what a cell of another population has."""
 

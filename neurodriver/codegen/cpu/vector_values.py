@@ -60,7 +60,9 @@ class VectorValues(VectorKinds):
             return f"nd_load(&{text} + {c} * ND_VECTOR)"
         lines = "".join(f"{one} " for one in self._lane_names(node))
         lane = f"[&](int nd_l) {{ {lines}return {text}; }}"
-        if 1 < steps <= FARTHEST and isinstance(node, tree.Item) and node.ago is None:
+        cells = isinstance(node, tree.Item) and len(node.path) > 1 and node.ago is None
+        if 1 < steps <= FARTHEST and cells:
+            assert isinstance(node, tree.Item)
             return f"nd_every<{steps}>(&{text}, {c}, {self._end(node)}, {lane})"
         return f"nd_each_lane({lane}, {c} * ND_VECTOR)"
 
