@@ -253,3 +253,61 @@ INDICES: dict[str, tuple[float, str]] = {
     "each": (5, "line 7: m.val[(int)each]: (int)each is 5, and has to be 0 to 4"),
 }
 """Parameter of `Indexing` -> a value out of range, and what is said of it under ``debug``."""
+
+
+class Filtered(nd.NDComponent):
+    """Adds up an image through connections whose weights are a field."""
+
+    axes, updates = ("theta", "y", "x"), {"out": "1"}
+    accesses = [nd.Weighted("val", "g")]
+    fields = {
+        "filters": nd.Field(axes="theta dy dx"),
+        "gain": nd.Field(default=1.0),
+        "rows": nd.Field(axes="y", default=np.ones(9), whole=True),
+    }
+    update = "out = g;"
+
+
+class Scene(Pixel):
+    """An image with a field of its own."""
+
+    fields = {"bright": nd.Field(axes="y x", default=np.ones((9, 12)))}
+
+
+FILTERS = np.random.default_rng(5).normal(size=(2, 3, 5))
+
+
+def filtered(
+    weight: object = "filters[theta, dy, dx]",
+    period: float | None = None,
+    step: int = 1,
+    stored: object = "auto",
+    mask: np.ndarray | None = None,
+    **more: object,
+) -> nd.Circuit:
+    """Return a circuit with an image of 9 x 12 cells, whose windows have 3 x 5."""
+    spans = {n: nd.Axis.span(c, 0, 1, period=period) for n, c in (("y", 9), ("x", 12))}
+    scene = nd.Population(Scene, name="scene", axes=spans, initval=nd.Uniform(0, 1), mask=mask)
+    axes = {"theta": 2, **spans}
+    if period is None:
+        axes = {"theta": 2, "y": scene.y.windows(3), "x": scene.x.windows(5, step=step)}
+        more.setdefault("rows", np.ones(7, int))
+    cells = nd.Population(Filtered, name="cells", axes=axes, filters=FILTERS, **more)
+    link = nd.Projection(scene, cells, nd.Near(y=3, x=5), weight=weight, name="link", stored=stored)
+    return nd.Circuit([scene, cells], [link], seed=3)
+
+
+FIELD_WEIGHTS = {
+    "an array": {},
+    "an array on a torus": {"period": 1.0},
+    "every second window": {"step": 2},
+    "not stored": {"stored": False},
+    "not stored on a torus": {"stored": False, "period": 1.0},
+    "a formula with fields of both ends": {
+        "weight": nd.Formula("k * gain * filters[theta, dy, dx] * bright[0, 1] * rows[y]", k=0.5),
+        "gain": 3.0,
+        "rows": np.arange(7),
+        "stored": False,
+    },
+}
+"""Circuits with weights by fields: arguments of `filtered`."""

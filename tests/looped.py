@@ -124,3 +124,32 @@ def plain(made: nd.Circuit, steps: int, rewards: list[float]) -> dict[str, np.nd
         tables[f"w{number}"] = np.array([one[2] for one in mine])
         tables[f"trace{number}"] = np.array([one[3] for one in mine])
     return {"V": V, "post": post, "seen": seen, "spikes": np.array(spikes), **tables}
+
+
+class Placed(nd.NDComponent):
+    axes, updates, states = ("y", "x"), {"val": "1"}, {"val": nd.State("1", 0.0)}
+    update = "val = 1 + here.y + 10 * here.x;"
+
+
+class Measuring(nd.NDComponent):
+    """Adds up how large the populations of its sources are; wraps around their edge."""
+
+    accesses = [nd.Access("val", "exc", model=Placed)]
+    updates = {"n": "1", "rows": "1", "after": "1"}
+    update = """
+        for (s : exc) {
+            n += 1;
+            rows += s.source.y_size * 100 + s.source.x_size;
+            if (s.source.x_size > 0) after += (s.x + 1) % s.source.x_size;
+        }
+    """
+
+
+def measured() -> nd.Circuit:
+    """Return a circuit of one whose cells have sources in two populations of different sizes."""
+    a = nd.Population(Placed, name="a", axes={"y": 3, "x": 4})
+    c = nd.Population(Placed, name="c", axes={"y": 2, "x": 5}, mask=np.arange(10).reshape(2, 5) > 1)
+    b = nd.Population(Measuring, 5, name="b")
+    rule = nd.FixedInDegree(4)
+    links = [nd.Projection(one, b, rule, receptor="exc", delay=1e-3) for one in (a, c)]
+    return nd.Circuit([a, c, b], links, seed=2)

@@ -242,6 +242,9 @@ def laws_of(
         if bad is not None:
             pair = " -> ".join(f"'{circuit.uids[number]}'" for number in bad[:2])
             want = "must be finite" + (" and not negative" if name == "delay" else "")
+            bound = located.formulas[len(laws)]
+            if bound is not None and bound.indexed:
+                want += ", and its indices within the fields"
             faults.add(f"'{name}': {value} {want} ({pair}: {bad[2]:g})")
         laws.append(Law(KIND, True, least, 0.0, least, most, 1.0))
     return laws[0], laws[1]

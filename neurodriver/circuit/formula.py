@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes as ct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,7 @@ from .numbers import real
 KIND = 5
 """Kind of the law of a formula."""
 
-_KNOWN = (tree.Number, tree.Name, tree.Call, tree.Binary, tree.Unary, tree.Ternary)
+KNOWN = (tree.Number, tree.Name, tree.Call, tree.Binary, tree.Unary, tree.Ternary)
 
 
 @dataclass(frozen=True, init=False)
@@ -30,7 +31,8 @@ class Formula:
     ----------
     text : str
         An expression of the model language. It knows ``d``, the distance from source to target,
-        ``d2``, its square, and for each axis the way along it: ``dy``, ``dx``, ...
+        ``d2``, its square, and for each axis the way along it: ``dy``, ``dx``, ... It may read
+        fields of the populations at both ends (`place_formula`).
     **numbers
         Further names, and what they stand for.
 
@@ -42,6 +44,8 @@ class Formula:
 
     text: str
     numbers: Mapping[str, float] = field(default_factory=dict)
+    indexed: ClassVar[bool] = False
+    """Whether it reads where the ends are on their axes, or fields."""
 
     def __init__(self, text: str, /, **numbers: float) -> None:
         vars(self).update(text=text, numbers=numbers)
@@ -59,42 +63,55 @@ class Formula:
         if not isinstance(text, str):
             yield f"a formula must be a text (got {self.text!r:.60})"
             return
-        for name, value in self.numbers.items():
-            number = real(value)
-            if number - number != 0:
-                yield f"{self}: {quoted(name)} must be a finite number (got {value!r:.40})"
-            elif name in names_of(axes) or name in RESERVED:
-                yield f"{self}: {quoted(name)} has a meaning already; take another name"
+        yield from self.number_faults(names_of(axes))
         try:
             node = parse_expression(self.text, "formula")
         except ModelError as error:
             yield f"{self}: {error}"
             return
-        strange = [one for one in node.walk() if not isinstance(one, _KNOWN)]
+        strange = [one for one in node.walk() if not isinstance(one, KNOWN)]
         if strange:
             yield f"{self}: a formula consists of numbers, names, signs and functions"
             return
         known = [*names_of(axes), *self.numbers]
-        functions = *FUNCTIONS, *ARCS, "ceil", "round", "fmod"
-        for name in sorted(used(node) - {*known, *functions}):
+        for name in sorted(used(node) - {*known, *functions_known()}):
             among = ", ".join(known)
             yield f"{self}: unknown name {quoted(name)}{near(name, known)}; there are {among}"
             return
         symbols = {name: Symbol("name") for name in known}
         yield from check(node, symbols, self.text, "formula", draws=False).faults
 
+    def number_faults(self, taken: Sequence[str]) -> Iterator[str]:
+        """Yield what is wrong with the numbers; ``taken`` are names with a meaning."""
+        for name, value in self.numbers.items():
+            number = real(value)
+            if number - number != 0:
+                yield f"{self}: {quoted(name)} must be a finite number (got {value!r:.40})"
+            elif name in taken or name in RESERVED:
+                yield f"{self}: {quoted(name)} has a meaning already; take another name"
+
+    @property
+    def arrays(self) -> Sequence[NDArray[np.float64]]:
+        """Fields that it reads, as compiled code takes them."""
+        return ()
+
     def c_text(self) -> str:
         """Return the expression as C, in double precision; its names are those of `names_of`."""
-        return _CDouble(self.numbers).expression(parse_expression(self.text, "formula"))
+        return CDouble(self.numbers).expression(parse_expression(self.text, "formula"))
 
     def values(
         self,
         axes: tuple[str, ...],
         squared: NDArray[np.float64],
         along: Sequence[NDArray[np.float64]],
+        places: Sequence[NDArray[np.int64]] = (),
     ) -> NDArray[np.float64]:
-        """Return the values, (n,), for squared distances and the ways along the axes, (n,) each."""
-        columns = [np.ascontiguousarray(one) for one in (squared, *along)]
+        """Return the values, (n,), for squared distances and the ways along the axes, (n,) each.
+
+        ``places`` are the indices along the axes, then the places, where it is ``indexed``.
+        """
+        columns = [np.ascontiguousarray(one, np.float64) for one in (squared, *along, *places)]
+        columns += self.arrays
         at = (ct.c_void_p * len(columns))(*(one.ctypes.data for one in columns))
         out = np.empty(len(squared))
         compute = self.compiled(axes).nd_formula
@@ -108,20 +125,30 @@ class Formula:
         """
         names = ["d2", *(f"d{axis}" for axis in axes)]
         ways = [f"const double {n} = at[{i}][i]; (void){n};" for i, n in enumerate(names)]
-        lines = "\n        ".join([*ways, "const double d = nd_sqrt(d2); (void)d;"])
-        text = f"""/* formula */
+        return library(ways, self.c_text())
+
+
+def library(lines: Sequence[str], text: str) -> ct.CDLL:
+    """Return the library of ``nd_formula`` that computes an expression after some declarations."""
+    head = "\n        ".join([*lines, "const double d = nd_sqrt(d2); (void)d;"])
+    source = f"""/* formula */
 #define ND_FN {INLINE}
 {header("native/math.h")}
 extern "C" void nd_formula(long long count, const double *const *at, double *out)
 {{
     _Pragma("omp simd")
     for (long long i = 0; i < count; ++i) {{
-        {lines}
-        out[i] = {self.c_text()};
+        {head}
+        out[i] = {text};
     }}
 }}
 """
-        return build([(text, ())])[0]
+    return build([(source, ())])[0]
+
+
+def functions_known() -> tuple[str, ...]:
+    """Return the functions that formulas may call."""
+    return *FUNCTIONS, *ARCS, "ceil", "round", "fmod"
 
 
 def names_of(axes: tuple[str, ...]) -> tuple[str, ...]:
@@ -129,7 +156,7 @@ def names_of(axes: tuple[str, ...]) -> tuple[str, ...]:
     return "d", "d2", *(f"d{axis}" for axis in axes)
 
 
-class _CDouble(Printer):
+class CDouble(Printer):
     """Writes an expression as C in double precision."""
 
     def __init__(self, numbers: Mapping[str, float]) -> None:

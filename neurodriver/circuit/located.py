@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..errors import CircuitError, Faults
 from .circuit import Circuit
 from .distributions import Law, law_of
 from .formula import Formula
 from .native_relation import NativeRelation
+from .place_formula import bound
 from .place_rules import Offsets, PlaceRule
 from .relation import KINDS, Relation, relation_of
 from .rules import Ends
@@ -59,6 +60,8 @@ class Located:
         if end in known:
             return known[end]
         known[end] = None
+        if any(formula is not None and formula.indexed for formula in self.formulas):
+            return None
         spaces = zip(self.firsts, (self.relation.source, self.relation.target), strict=True)
         if [range(first, first + one.count) for first, one in spaces] == [ends.source, ends.target]:
             axes = along_axes(self.relation, end, not self.autapses and ends.shared > 0)
@@ -79,12 +82,13 @@ def located_of(one: Projection, ends: Ends, circuit: Circuit, faults: Faults) ->
     """
     rule = one.rule
     given = {"weight": one.weight, "delay": one.delay}
-    formulas = {name: v if isinstance(v, Formula) else None for name, v in given.items()}
+    formulas: dict[str, Any] = {n: v if isinstance(v, Formula) else None for n, v in given.items()}
     if not isinstance(rule, PlaceRule):
         for name, formula in formulas.items():
             if formula is not None:
                 want = "a formula of places needs a rule of place, such as Within(r)"
-                faults.add(f"'{name}': {want} (got {type(rule).__name__})")
+                got = f"(got {type(rule).__name__}, {formula.text!r:.60})"
+                faults.add(f"'{name}': {want}; else a finite number or a distribution {got}")
         return None
     found = {end: _space_at(circuit, numbers) for end, numbers in vars(ends).items()}
     spaces: list[Space] = []
@@ -112,8 +116,11 @@ def located_of(one: Projection, ends: Ends, circuit: Circuit, faults: Faults) ->
         if formula is not None and isinstance(rule, Offsets):
             fix = "give Near or Within, or the value of each offset as its 'weights'"
             faults.add(f"'{name}': offsets have no distances, which {formula} asks for; {fix}")
-        for text in () if formula is None else formula.faults(relation.names):
-            faults.add(f"'{name}': {text}")
+            continue
+        if formula is not None:
+            formulas[name] = bound(formula, circuit, ends, relation)
+            for text in formulas[name].faults(relation.names):
+                faults.add(f"'{name}': {text}")
     firsts = tuple(at[0] for at in found.values() if at is not None)
     made = formulas["weight"], formulas["delay"]
     return Located(relation, (firsts[0], firsts[1]), bool(rule.autapses), made)

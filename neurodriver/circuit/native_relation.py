@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .formula import Formula
-from .relation import AxisRuns, Relation
+from .relation import AxisRuns, Relation, firsts_of
 
 _integer, _real, _array = ct.c_longlong, ct.c_double, ct.c_void_p
 
@@ -17,7 +17,7 @@ _integer, _real, _array = ct.c_longlong, ct.c_double, ct.c_void_p
 class _AxisStruct(ct.Structure):
     _fields_ = [(name, _integer) for name in ("sources", "targets", "kinds")]
     _fields_ += [(name, _array) for name in ("begin", "low", "high", "from_", "to")]
-    _fields_ += [("period", _real), ("jump", _array)]
+    _fields_ += [("period", _real), ("jump", _array), ("first", _array), ("at_source", _integer)]
 
 
 class SpaceStruct(ct.Structure):
@@ -27,6 +27,7 @@ class SpaceStruct(ct.Structure):
     _fields_ += [(name, _array) for name in ("from_", "to", "period", "origin", "width")]
     _fields_ += [(name, _array) for name in ("bins", "begin", "listed", "which", "factor")]
     _fields_ += [("offsets", _integer), ("formula", _array * 2)]
+    _fields_ += [("indexed", _integer * 2), ("fields", _array * 2), ("count", _integer * 2)]
 
 
 class NativeRelation:
@@ -84,6 +85,12 @@ class NativeRelation:
                 library = formula.compiled(relation.names)
                 self._kept.append(library)
                 self.struct.formula[number] = ct.cast(library.nd_formula, _array).value
+                fields = [self._at(one, np.float64) for one in formula.arrays]
+                at = (_array * max(len(fields), 1))(*fields)
+                self._kept.append(at)
+                self.struct.fields[number] = ct.addressof(at)
+                self.struct.count[number] = len(fields)
+                self.struct.indexed[number] = formula.indexed
 
     def _axis(self, relation: Relation, axis: AxisRuns) -> _AxisStruct:
         jump = relation.tables.get(f"jump {axis.name}")
@@ -99,6 +106,8 @@ class NativeRelation:
             self._at(target, np.float64),
             axis.period or 0.0,
             self._at(jump, np.int32),
+            self._at(firsts_of(axis), np.int64),
+            axis.name not in relation.target.names,
         )
 
     def _at(self, values: NDArray[Any] | None, dtype: Any) -> int | None:

@@ -20,9 +20,11 @@ from .circuit import Circuit
 from .distributions import Distribution, Value, faults_of, holds_quantity, in_unit, law_of
 from .drawn import Drawn, laws_of
 from .ends import Components, end_name, numbers_of_end, with_uids
+from .formula import Formula
 from .located import NO_LAWS, Laws, Located, located_of
 from .members import Members
 from .numbers import real
+from .place_formula import PlaceFormula
 from .rules import Ends, Rule
 from .summary import projection_html
 from .wiring import misfits, no_route, numbers_of, routes
@@ -48,9 +50,10 @@ class Projection:
     receptor : str, optional
         Receptor of the target, or the variable that it accesses. It may be left out where the
         target takes what the source gives in one place only.
-    weight : float, Distribution or Formula
+    weight : float, Distribution, Formula or str
         Factor of each connection, for accesses that take one. A `Formula` computes it from the
-        places of its ends, under a rule of place.
+        places of its ends, under a rule of place. A text is a formula, too, such as
+        ``"filters[theta, dy, dx]"``: it reads a field of the target or of the source.
     delay : float, Distribution or Formula
         Latency in seconds.
     variable : str, optional
@@ -96,7 +99,7 @@ class Projection:
         target: Components,
         rule: Rule,
         receptor: str | None = None,
-        weight: Value = 1.0,
+        weight: Value | str = 1.0,
         delay: Value = 0.0,
         variable: str | None = None,
         name: str = "",
@@ -115,7 +118,7 @@ class Projection:
         source: Components,
         target: Components,
         rule: Rule,
-        weight: Value = 1.0,
+        weight: Value | str = 1.0,
         delay: Value = 0.0,
         name: str = "",
         plasticity: Plasticity | None = None,
@@ -134,6 +137,8 @@ class Projection:
         bound.apply_defaults()
         _, *values = bound.arguments.items()
         vars(self).update(("access", v) if name == "receptor" else (name, v) for name, v in values)
+        if isinstance(self.weight, str):
+            vars(self)["weight"] = Formula(self.weight)
 
     @property
     def label(self) -> str:
@@ -293,6 +298,25 @@ def _routed(one: Projection, ends: Ends, circuit: Circuit, faults: Faults) -> Pr
     return Projection(
         variable, access, ends.source, ends.target, one.rule, one.weight, one.delay, name, *learning
     )
+
+
+def with_fields_of(circuit: Circuit, number: int, name: str) -> Circuit:
+    """Return a circuit in which formulas read a field of a group as it is now."""
+    made = list(circuit.connections)
+    for at, one in enumerate(made):
+        if isinstance(one, Drawn) and reads_field(one, number, name):
+            faults = Faults(circuit.name)
+            again = bind([one.projection], circuit, 0, faults, [one.key])
+            faults.finish(True)
+            made[at] = again[0]
+    return circuit.changed(connections=tuple(made))
+
+
+def reads_field(links: Drawn, number: int, name: str) -> bool:
+    """Whether weights or delays follow from a field of a group."""
+    formulas = links.located.formulas if links.located is not None else ()
+    ends = (one.fields.get(name) for one in formulas if isinstance(one, PlaceFormula))
+    return any(end is not None and end.group == number for end in ends)
 
 
 def key_of(seed: int, name: str, what: str = "projection") -> int:

@@ -184,6 +184,14 @@ def _looked_up(rule: PlaceRule, name: str, a: Axis, b: Axis, reach: Any) -> Axis
     return _inverted(name, a, b, first, last)
 
 
+def firsts_of(axis: AxisRuns) -> Integers:
+    """Return of each target the index from which places of its sources are counted, (targets,)."""
+    if axis.first is not None:
+        return axis.first
+    same = axis.sources == axis.targets and bool((axis.low == axis.high).all())
+    return np.arange(axis.targets) if same else np.zeros(axis.targets, np.int64)
+
+
 def _inverted(name: str, a: Axis, b: Axis, first: Integers, last: Integers) -> AxisRuns:
     """Return the runs of targets of each source index; runs of sources ascend with the targets."""
     every = np.arange(a.count)

@@ -11,13 +11,16 @@ struct nd_space_axis {
     const double *from, *to;
     double period;
     const int *jump;
+    const integer *first;    /* of each target: the source index from which places count */
+    integer at_source;       /* whether the source's index is meant, as the target has no such axis */
 };
 
 /* Cell `first_source` is source 0, cell `first_target` target 0. `point` is the grid point of each
  * source cell, `cell` the target cell of each grid point or -1; null where they are equal.
  * `squared` bounds squared distances. Of points: `from` and `to` are positions, dims a cell;
  * targets are sorted into bins. Of lists: `begin` and `listed`. Of offsets: `which`, the kind of
- * each along each axis. Formulas take squared distances and the distances along the axes. */
+ * each along each axis. Formulas take squared distances and the distances along the axes; those
+ * that are `indexed` also indices and places along the axes, and last `count` fields. */
 struct nd_space {
     integer dims, first_source, first_target, autapses;
     const nd_space_axis *axes;
@@ -29,12 +32,16 @@ struct nd_space {
     const double *factor;
     integer offsets;
     void (*formula[2])(integer, const double *const *, double *);
+    integer indexed[2];
+    const double *const *fields[2];
+    integer count[2];
 };
 
 /* What is known of the connections of a row, beside their targets. */
 struct nd_places {
     std::vector<double> squared;
     std::vector<std::vector<double>> along;
+    std::vector<std::vector<double>> index;   /* indices, then places; none where not wanted */
 };
 
 /* From a to b, the shorter way round where there is a period. */
@@ -55,6 +62,17 @@ struct nd_search {
     nd_places *places;       /* or null */
     integer index[16];       /* of the source along each axis */
     double along[16];
+    integer target[16];      /* index of the target along each axis */
+
+    /* Index and place along an axis; on a closed one places count on beyond its end. */
+    void place_on(integer d)
+    {
+        const nd_space_axis &a = space->axes[d];
+        integer place = index[d] - a.first[target[d]];
+        if (a.period != 0) place = (place % a.sources + a.sources) % a.sources;
+        places->index[d].push_back((double)(a.at_source ? index[d] : target[d]));
+        places->index[space->dims + d].push_back((double)place);
+    }
 
     void found(integer cell, double squared)
     {
@@ -64,6 +82,8 @@ struct nd_search {
         if (!places) return;
         places->squared.push_back(squared);
         for (integer d = 0; d < space->dims; ++d) places->along[d].push_back(along[d]);
+        if (!places->index.empty())
+            for (integer d = 0; d < space->dims; ++d) place_on(d);
     }
 
     void grid(integer d, integer point, double squared)
@@ -79,6 +99,7 @@ struct nd_search {
             for (integer j = a.low[k]; j <= a.high[k]; ++j) {
                 double sum = squared;
                 along[d] = 0;
+                target[d] = j;
                 if (a.from) {
                     along[d] = nd_way(a.from[i], a.to[j], a.period);
                     sum += along[d] * along[d];
@@ -149,12 +170,13 @@ static void nd_offset_row(const nd_rule *r, const nd_space &g, nd_search &search
 static void nd_space_row(const nd_rule *r, integer s, nd_scratch &own, nd_places *places)
 {
     const nd_space &g = *r->space;
-    nd_search search{r, &g, g.autapses ? -1 : s + r->shift, &own, places, {}, {}};
+    nd_search search{r, &g, g.autapses ? -1 : s + r->shift, &own, places, {}, {}, {}};
     own.target.clear();
     if (places) {
         places->squared.clear();
         places->along.resize((size_t)g.dims);
         for (auto &one : places->along) one.clear();
+        for (auto &one : places->index) one.clear();
     }
     const integer cell = g.first_source + s;
     if (r->kind == ND_LISTED) {
@@ -197,10 +219,14 @@ static void nd_space_values(const nd_rule *r, int stream, integer row, integer f
     const nd_space &g = *r->space;
     const auto formula = stream > ND_DELAY ? nullptr : g.formula[stream == ND_WEIGHT ? 0 : 1];
     if (formula) {
+        const int which = stream == ND_WEIGHT ? 0 : 1;
         nd_places places;
+        if (g.indexed[which] && r->kind == ND_GRID) places.index.resize(2 * (size_t)g.dims);
         nd_space_row(r, row, own, &places);
         std::vector<const double *> at{places.squared.data() + first};
         for (auto &one : places.along) at.push_back(one.data() + first);
+        for (auto &one : places.index) at.push_back(one.data() + first);
+        for (integer f = 0; f < g.count[which]; ++f) at.push_back(g.fields[which][f]);
         formula(count, at.data(), out);
     } else if (stream == ND_WEIGHT && r->kind == ND_OFFSETS) {
         nd_space_row(r, row, own, nullptr);

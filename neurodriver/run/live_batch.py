@@ -133,7 +133,7 @@ def _change_copy(
 ) -> None:
     """Compile anew with one value of a parameter for each component, others in one copy."""
     if components._field(name) is not None:
-        say = "is a constant; copies of a batch cannot change it"
+        say = "needs another program; copies of a batch cannot change it"
         raise NeurodriverError(f"{components._said}, '{name}': {say}")
     part = next(p for p in components._parts if p.number == number)
     place = next(p for q, p, _ in components._placed(name) if q.number == part.number)

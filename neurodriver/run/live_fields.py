@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 
 from ..circuit.axis_parts import part
 from ..circuit.circuit import Circuit
+from ..circuit.drawn import Drawn
 from ..circuit.groups import FieldValue
+from ..circuit.projections import reads_field, with_fields_of
 from ..circuit.space import AxisGrid
 from ..errors import NeurodriverError
 from ..model.fields import Field, values_of
@@ -44,6 +46,8 @@ class FieldPlace:
         As it was before the first step.
     lengths : mapping of str to int
         Lengths of the axes of its population.
+    weighs : bool
+        Whether weights or delays of connections follow from it.
     """
 
     number: int
@@ -52,6 +56,12 @@ class FieldPlace:
     rule: Field
     value: FieldValue
     lengths: Mapping[str, int]
+    weighs: bool = False
+
+    @property
+    def fixed(self) -> bool:
+        """Whether another value needs another program."""
+        return self.rule.constant or self.weighs
 
     def read(self, simulation: Live) -> NDArray[Any]:
         """Return a copy of the values, in the shape of the field; those of a list in a row."""
@@ -90,10 +100,11 @@ class FieldPlace:
         NeurodriverError
             For a wrong shape, and numbers that the field refuses.
         """
-        if self.rule.constant and compile_with is None:
-            raise NeurodriverError(f"{said}: is a constant; copies of a batch cannot change it")
+        if self.fixed and compile_with is None:
+            say = "needs another program; copies of a batch cannot change it"
+            raise NeurodriverError(f"{said}: {say}")
         array = self._checked(simulation, given, at, said)
-        if self.rule.constant and compile_with is not None:
+        if self.fixed and compile_with is not None:
             compile_with(self.number, self.name, array)
             return
         simulation.backend.live.write(self.key, array.reshape(-1), slice(0, array.size))
@@ -147,7 +158,23 @@ def field_of(program: Program, number: int, name: str) -> FieldPlace | None:
     if isinstance(space, AxisGrid):
         lengths = dict(zip(space.names, space.extent, strict=True))
     rule = group.model.every_field()[name]
-    return FieldPlace(number, name, field_key(number, name, value), rule, value, lengths)
+    weighs = any(
+        reads_field(links, other, own)
+        for links in program.circuit.connections
+        if isinstance(links, Drawn)
+        for other, own in _sharing(program.circuit, number, name)
+    )
+    return FieldPlace(number, name, field_key(number, name, value), rule, value, lengths, weighs)
+
+
+def _sharing(circuit: Circuit, number: int, name: str) -> Iterator[tuple[int, str]]:
+    """Yield the groups that have the value of a field, with the names by which they do."""
+    yield number, name
+    layer = circuit.groups[number].layer
+    shared = "" if layer is None else layer.fields[name].name
+    for other, group in enumerate(circuit.groups) if shared else ():
+        fields = {} if group.layer is None else group.layer.fields
+        yield from ((other, own) for own, one in fields.items() if one.name == shared)
 
 
 def shared_field(program: Program, name: str) -> FieldPlace | None:
@@ -187,7 +214,10 @@ def with_constant(circuit: Circuit, number: int, name: str, values: NDArray[Any]
         }  # fmt: skip
         if mine and group.layer is not None:
             groups[other] = replace(group, layer=replace(group.layer, fields={**fields, **mine}))
-    return circuit.changed(groups=tuple(groups))
+    made = circuit.changed(groups=tuple(groups))
+    for other, own in _sharing(circuit, number, name):
+        made = with_fields_of(made, other, own)
+    return made
 
 
 def with_fields(circuit: Circuit, simulation: Live) -> Circuit:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from layered import CIRCUITS, INDICES, banked, indexing
+from layered import CIRCUITS, FIELD_WEIGHTS, FILTERS, INDICES, banked, filtered, indexing
 
 import neurodriver as nd
 from neurodriver.backends.cuda import schedule
@@ -93,3 +93,21 @@ def test_checks_of_indices(name: str, executor: str) -> None:
             lpu.advance(3)
             found.append(np.array(lpu["c"].get("val")).tobytes())
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("name", FIELD_WEIGHTS)
+def test_weights_by_fields(name: str, dtype: str, executor: str) -> None:
+    """Before and after the field is set."""
+    found = []
+    for more in ({"backend": "cpu"}, {"backend": "cuda", "executor": executor}):
+        with nd.LPU(filtered(**FIELD_WEIGHTS[name]), 1e-3, dtype=dtype, **more) as lpu:
+            values = []
+            for factor in (1, -3):
+                lpu["cells"].set("filters", factor * FILTERS)
+                lpu.run(2)
+                values.append(np.array(lpu["cells"].out))
+            found.append(values)
+    assert len(np.unique(found[0][1])) > 50
+    for mine, other in zip(*found, strict=True):
+        assert mine.tobytes() == other.tobytes()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from looped import DT, circuit
+from looped import DT, circuit, measured
 
 import neurodriver as nd
 
@@ -23,5 +23,17 @@ def test_bits_of_the_cpu(dtype: str, executor: str) -> None:
                 values += [np.array(links.get(one)) for one in ("w", "trace")]
             found.append(values)
     assert all(len(np.unique(one)) > 5 for one in found[0])
+    for mine, other in zip(*found, strict=True):
+        assert mine.tobytes() == other.tobytes()
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_sizes_of_the_populations_of_sources(dtype: str, executor: str) -> None:
+    found = []
+    for more in ({"backend": "cpu"}, {"backend": "cuda", "executor": executor}):
+        with nd.LPU(measured(), 1e-3, dtype=dtype, **more) as lpu:
+            lpu.advance(2)
+            found.append([np.array(lpu["b"].get(name)) for name in ("n", "rows", "after")])
+    assert len(np.unique(found[0][2])) > 1
     for mine, other in zip(*found, strict=True):
         assert mine.tobytes() == other.tobytes()

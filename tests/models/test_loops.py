@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from looped import DT, STEPS, Rewarded, Tonic, circuit, plain
+from looped import DT, STEPS, Measuring, Placed, Rewarded, Tonic, circuit, measured, plain
 
 import neurodriver as nd
 from neurodriver.errors import ModelError
@@ -146,11 +146,6 @@ def test_no_connections() -> None:
         assert (lpu["cells"].V == 0.9).all() and (lpu["cells"].seen == -1).all()
 
 
-class Placed(nd.NDComponent):
-    axes, updates, states = ("y", "x"), {"val": "1"}, {"val": nd.State("1", 0.0)}
-    update = "val = 1 + here.y + 10 * here.x;"
-
-
 class Placing(nd.NDComponent):
     """Adds up where its sources are."""
 
@@ -178,29 +173,11 @@ def test_places_of_sources(masked: bool) -> None:
                 assert np.array_equal(lpu["b"].get(name), wanted) and wanted.any()
 
 
-class Measuring(nd.NDComponent):
-    """Adds up how large the populations of its sources are; wraps around their edge."""
-
-    accesses = [nd.Access("val", "exc", model=Placed)]
-    updates = {"n": "1", "rows": "1", "after": "1"}
-    update = """
-        for (s : exc) {
-            n += 1;
-            rows += s.source.y_size * 100 + s.source.x_size;
-            if (s.source.x_size > 0) after += (s.x + 1) % s.source.x_size;
-        }
-    """
-
-
 def test_sizes_of_the_populations_of_sources() -> None:
     """Each connection knows those of its own source; an input has none."""
-    a = nd.Population(Placed, name="a", axes={"y": 3, "x": 4})
-    c = nd.Population(Placed, name="c", axes={"y": 2, "x": 5}, mask=np.arange(10).reshape(2, 5) > 1)
-    b = nd.Population(Measuring, 5, name="b")
-    rule = nd.FixedInDegree(4)
-    links = [nd.Projection(one, b, rule, receptor="exc", delay=1e-3) for one in (a, c)]
-    made = nd.Circuit([a, c, b], links, seed=2)
-    columns = nd.Circuit([a, c, b], links, seed=2).connections
+    made = measured()
+    a, c = (made.populations[name] for name in "ac")
+    columns = made.connections
     x = np.concatenate([made.spaces[one].indices[:, 1] for one in ("a", "c")])
     rows, after = np.zeros(5), np.zeros(5)
     for one, (size, wide) in zip(columns, ((304, 4), (205, 5)), strict=True):
@@ -212,8 +189,9 @@ def test_sizes_of_the_populations_of_sources() -> None:
             lpu.advance(1)
             assert np.array_equal(lpu["b"].rows, rows) and np.array_equal(lpu["b"].after, after)
             assert len(np.unique(after)) > 1 and (lpu["b"].n == 8).all()
-    driven = nd.StepInput("val", b, 1.0)
-    with nd.LPU(nd.Circuit([b]), 1e-3, inputs=[driven]) as lpu:
+    alone = nd.Population(Measuring, 5, name="b")
+    driven = nd.StepInput("val", alone, 1.0)
+    with nd.LPU(nd.Circuit([alone]), 1e-3, inputs=[driven]) as lpu:
         lpu.advance(2)
         assert (lpu["b"].n == 1).all() and (lpu["b"].rows == 0).all()
 

@@ -7,11 +7,15 @@ seam of a closed axis the difference is another one: then a target reads a sourc
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 from ...circuit.drawn import Drawn
-from ...circuit.relation import AxisRuns, Relation
+from ...circuit.formula import Formula
+from ...circuit.place_formula import PlaceFormula
+from ...circuit.relation import AxisRuns, Relation, firsts_of
 from ...circuit.stencils import ways
 from .place_parts import Found, Integers, lists_of, pairs_of, straight
 
@@ -42,7 +46,8 @@ def by_distance(one: Drawn) -> Found | None:
     located = one.located
     assert located is not None
     relation, formula = located.relation, located.formulas[0]
-    found = _differences(relation.axes[-1])
+    apart = not isinstance(formula, PlaceFormula) or formula.reads_distance(relation.names)
+    found = _differences(relation.axes[-1], apart or bool(np.isfinite(relation.squared)))
     if found is None:
         return None
     lists, difference, last = found
@@ -64,14 +69,57 @@ def by_distance(one: Drawn) -> Found | None:
     columns = [np.repeat(each, size)[at] for each in leading[4]]
     factor = np.ones(len(at))
     if formula is not None:
-        factor = formula.values(relation.names, squared[at], [*columns, way[at]])
+        places = _places(formula, relation, difference, (target[at], row[at], kind[at]))
+        if places is None:
+            return None
+        factor = formula.values(relation.names, squared[at], [*columns, way[at]], places)
     return *straight(lists), (target[at], row[at], kind[at], factor)
 
 
-def _differences(axis: AxisRuns) -> tuple[Integers, Integers, Reals | None] | None:
+def _places(
+    formula: Formula, relation: Relation, difference: Integers, entries: Sequence[Integers]
+) -> list[Integers] | None:
+    """Return indices and places along the axes for a formula that reads them, none for others.
+
+    None where a formula differs between the targets of a row.
+
+    Parameters
+    ----------
+    formula : Formula
+    relation : Relation
+    difference : (kinds,) int64
+        Source index less target index along the last axis.
+    entries : three of (entries,) int64
+        Row of targets, row of sources, kind.
+    """
+    if not isinstance(formula, PlaceFormula):
+        return []
+    *leading, last = relation.axes
+    shift = firsts_of(last) - np.arange(last.targets)
+    uneven = formula.reads_place(last.name) and (shift != shift[0]).any()
+    if formula.reads_index(last.name) or uneven:
+        return None
+    target, row, kind = entries
+    j = np.unravel_index(target, [axis.targets for axis in leading]) if leading else ()
+    i = np.unravel_index(row, [axis.sources for axis in leading]) if leading else ()
+    index = [b if axis.name in relation.target.names else a
+             for axis, a, b in zip(leading, i, j, strict=True)]  # fmt: skip
+    place = [
+        _turned(axis, a - firsts_of(axis)[b]) for axis, a, b in zip(leading, i, j, strict=True)
+    ]
+    none = np.zeros(len(kind), np.int64)
+    return [*index, none, *place, _turned(last, difference[kind] - shift[0])]
+
+
+def _turned(axis: AxisRuns, place: Integers) -> Integers:
+    return place % axis.sources if axis.period is not None else place
+
+
+def _differences(axis: AxisRuns, apart: bool) -> tuple[Integers, Integers, Reals | None] | None:
     """Return the lists of each difference, source index less target index, and the ways.
 
-    None where a difference is not always the same way.
+    None where a difference is not always the same way; it need not be if nothing asks how far
+    cells are ``apart``.
     """
     per_target = lists_of(axis)
     j, i = pairs_of(per_target)
@@ -79,7 +127,7 @@ def _differences(axis: AxisRuns) -> tuple[Integers, Integers, Reals | None] | No
     most = int((per_target[:, 1] + per_target[:, 3]).max(initial=0))
     if not len(j) or len(difference) > AROUND * most:
         return None
-    way = _ways(axis, j, i)
+    way = _ways(axis, j, i) if apart else None
     last = None
     if way is not None:
         last = np.zeros(len(difference))
