@@ -96,8 +96,7 @@ class AccessPlanner:
         else:
             zero = layout.rings[access.variable].zero if len(edges.target) else 0
             lattice = self.plans and not events and not looped
-            cpu = not layout.target.threads
-            made = plan(edges, capacity, zero, lattice, threads, beside=cpu)
+            made = plan(edges, capacity, zero, lattice, threads, integer=units is not None)
             if events and made.form == "sliced" and units is None:
                 add_events(made, edges, capacity, zero)
             add_inputs(made, layout, access.variable, capacity)
@@ -202,7 +201,7 @@ class AccessPlanner:
         """Add connections to a plan of a GPU that are summed by their targets."""
         if len(edges.target):
             zero = self.layout.rings[variable].zero
-            made.outside = plan(edges, capacity, zero, lattice=False, threads=True)
+            made.outside = plan(edges, capacity, zero, lattice=False, threads=True, integer=True)
             add_units(made.outside, units)
 
     def _delivered(
@@ -217,7 +216,8 @@ class AccessPlanner:
             return self._narrow(fan_out(layout, edges, capacity, variable, units, ahead), variable)
         own = delivering(layout, variable, edges)
         if not own.any() and ahead is None:
-            return plan(edges, capacity, layout.rings[variable].zero, threads=True)
+            zero = layout.rings[variable].zero
+            return plan(edges, capacity, zero, threads=True, integer=True)
         made = self._narrow(
             fan_out(layout, edges.where(own), capacity, variable, units, ahead), variable
         )

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from host_threads import HostThreads
 
 import neurodriver as nd
 from neurodriver.plan.compile import compile_circuit
-from neurodriver.plan.target import CUDA
+from neurodriver.plan.target import CPU, CUDA
 
 DT = 1e-4
 COUNT, STEPS = 300, 40
@@ -111,22 +112,47 @@ def test_how_elements_beside_components_are_read() -> None:
 
 
 @pytest.mark.parametrize("plans", [True, False])
-def test_threads_of_a_gpu_read_one_element_beside_their_component(plans: bool) -> None:
-    """The text of a GPU has no sum of several, whichever plans are allowed."""
+def test_threads_of_a_gpu_read_the_same_elements(plans: bool) -> None:
+    """Also where special plans are off."""
     targets = [("I", UIDS[0]), ("I", UIDS[0]), ("I", UIDS[1])]
-    cpu = compile_circuit(circuit(), DT, targets=targets, plans=plans)
-    gpu = compile_circuit(circuit(), DT, targets=targets, plans=plans, target=CUDA)
-    ends = [
-        [len(g.arrays["first"]) if g.form == "aligned" else 0 for g in one.gathers.values()]
-        for one in (cpu, gpu)
+    ends = []
+    for target in CPU, CUDA:
+        made = compile_circuit(circuit(), DT, targets=targets, plans=plans, target=target)
+        plan_of = made.gathers.values()
+        ends.append([len(g.arrays["first"]) if g.form == "aligned" else 0 for g in plan_of])
+    assert ends == [[2, 1], [2, 1]]
+
+
+class Shown(nd.NDComponent):
+    """Shows its value as a current."""
+
+    updates = {"I": "1"}
+    params = {"value": nd.Parameter("1", doc="what it shows")}
+    states = {"I": nd.State("1", 0.0)}
+    update = "I = value;"
+
+
+class Shown2(Shown):
+    """The same, in another group."""
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_a_thread_of_a_gpu_adds_elements_in_their_order(dtype: str) -> None:
+    """Bit by bit, by the text of a GPU; -0 and -0 make 0, as in a sum from 0 on."""
+    values = each(5), each(6) * 1e-3
+    values[0][7] = values[1][7] = -0.0
+    columns = [
+        (Shown, COUNT, {"value": values[0]}, None),
+        (Shown2, COUNT, {"value": values[1]}, None),
     ]
-    assert ends == [[2, 1], [0, 1]]
-
-
-def test_an_input_into_nobody() -> None:
-    """It has no slots, and no list of events."""
-    with nd.LPU(
-        circuit(), DT, [nd.StepInput("I", [], 1.0), nd.StepInput("I", UIDS[0], 2.0)]
-    ) as lpu:
-        lpu.run(steps=3)
-        assert (lpu.get("x")[:COUNT] == 2.0).all()
+    ends = [n * COUNT + np.arange(COUNT, dtype=np.int32) for n in range(3)]
+    links = [nd.Connections("I", "I", ends[n], ends[2]) for n in (0, 1)]
+    groups: Any = [*columns, (Held, COUNT, {}, None)]
+    gpu = HostThreads(nd.Circuit.from_arrays(groups, links), DT, dtype)
+    (plan_of,) = gpu.program.gathers.values()
+    assert plan_of.form == "aligned" and len(plan_of.arrays["first"]) == 2
+    gpu.advance(3)
+    x = gpu.get(2, "x")
+    expected = values[0].astype(dtype) + values[1].astype(dtype)
+    np.testing.assert_array_equal(x, expected)
+    assert not np.signbit(x[7])

@@ -36,6 +36,7 @@ from neurodriver.native.headers import header
 from neurodriver.plan.compile import compile_circuit
 from neurodriver.plan.passes.draft import Recorded
 from neurodriver.plan.program import Program
+from neurodriver.plan.spikes.weights import has_integer_weights
 from neurodriver.plan.target import CUDA
 
 pytestmark = pytest.mark.needs("NVRTC")
@@ -185,7 +186,7 @@ def test_every_model_with_every_form(name: str, dtype: str) -> None:
     kernels = [next(u.kernel for u in generate(one).tasks if u.groups == (0,)) for one in made]
     for access in model.accesses:
         found = [one.gathers[0, access.name].form for one in made]
-        plain = not access.connection
+        plain = not access.connection or has_integer_weights(model, access)
         assert found[0] == "none" and found[1] == ("aligned" if plain else "sliced")
         assert found[2] == ("single" if plain else "sliced")
         assert found[3] == ("lattice" if not access.single else "single")

@@ -37,7 +37,9 @@ ND_FN unsigned *nd_arrivals() { return &nd_arrived; }
 ND_FN int nd_table_of(const nd_item &item) { return item.which & 0xffff; }
 ND_FN int nd_late(const nd_item &item) { return item.which >> 16; }
 
-static __device__ void nd_inject(const nd_item &item, long long k)
+enum { ND_BATCH = 4 };      /* loads of a thread in flight */
+
+static __device__ __noinline__ void nd_inject(const nd_item &item, long long k)
 {
     const nd_input &in = nd_chunk.input[nd_table_of(item)];
     const int action = in.action[k - nd_chunk.first];
@@ -46,15 +48,20 @@ static __device__ void nd_inject(const nd_item &item, long long k)
     real *to = in.ring + nd_row_index(row, in.depth) * in.width + in.first;
     const real *from = in.table + (action < 0 ? 0 : action) * in.count;
     bool any = false;
-    for (int i = item.first + nd_lane(); i < item.end; i += 32) {
-        const real value = action < 0 ? (real)0 : ND_GATES ? __ldcv(from + i) : from[i];
-        to[i] = value;
-        any |= value != 0;
+    for (int i = item.first + nd_lane(); i < item.end; i += 32 * ND_BATCH) {
+        real x[ND_BATCH];
+        ND_UNROLL
+        for (int j = 0; j < ND_BATCH; ++j) {
+            const int mine = i + 32 * j < item.end ? i + 32 * j : i;
+            x[j] = action < 0 ? (real)0 : ND_GATES ? __ldcv(from + mine) : from[mine];
+            any |= x[j] != 0;
+        }
+        ND_UNROLL
+        for (int j = 0; j < ND_BATCH; ++j)
+            if (i + 32 * j < item.end) to[i + 32 * j] = x[j];
     }
     if (in.active && any) nd_mark(in.active, row, in.depth);
 }
-
-enum { ND_BATCH = 4 };      /* loads of a thread in flight */
 
 static __device__ void nd_copy(const nd_probe &p, const nd_item &item, long long k, int slot)
 {

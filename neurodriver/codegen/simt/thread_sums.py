@@ -25,6 +25,9 @@ from .warp_sums import KEPT_ROUNDS, all_records, event_rows, lattice, rows
 KEPT_WORDS = NEAR
 """Registers of a thread that may hold what one access knows of its connections."""
 
+ONE = "aligned", "single"
+"""Forms of one connection, or of elements beside the component."""
+
 _UNROLL = "ND_UNROLL"
 
 
@@ -115,7 +118,7 @@ class ThreadSum:
     def members(self) -> list[str]:
         """Declare what a thread keeps of the access from step to step."""
         name = self.name
-        if self.form == "single":
+        if self.form in ONE:
             return [f"{kind} nd_k_{c}_{name}[ND_OWN];" for c, kind in self.columns]
         if self.form == "lattice":
             return [f"int nd_a_{name}[ND_OWN], nd_z_{name}[ND_OWN], nd_by_{name}[ND_OWN];"]
@@ -133,7 +136,7 @@ class ThreadSum:
     def load(self) -> list[str]:
         """Return the loads of what is kept, of component ``nd_at``."""
         name = self.name
-        if self.form == "single":
+        if self.form in ONE:
             return [f"nd_k_{c}_{name}[nd_i] = nd_{c}_{name}[nd_at];" for c, _ in self.columns]
         place = {"lattice": "nd_at / ND_LANES", "rows": "nd_at"}.get(self.form)
         if place:
@@ -180,16 +183,15 @@ class ThreadSum:
         """Return the lines that give ``nd_x_<access>[nd_i]`` its value."""
         name = self.name
         empty = reductions.EMPTY.get(self.s.access.reduce, "0")
-        value = {"none": empty, "aligned": f"nd_in_{name}[nd_at]"}.get(self.form)
-        if self.form == "single":
-            value = self.value(*[f"nd_k_{c}_{name}[nd_i]" for c, _ in self.places])
-        if value is not None:
-            return [f"nd_x_{name}[nd_i] = {value};"]
+        if self.form == "none":
+            return [f"nd_x_{name}[nd_i] = {empty};"]
+        if self.form in ONE and not self.s.access.connection:
+            return [f"nd_x_{name}[nd_i] = {self.beside()};"]
         first = reductions.begin(self.s.access.reduce)
         body = [f"typedef {self.s.kind} nd_sum_t;", f"nd_sum_t nd_acc = {first};"]
         if self.s.access.reduce in reductions.RANKED:
             body.append("int nd_which = -1;")
-        silent = f"if (!nd_silent_{name})" if self.s.may_skip else ""
+        silent = f"if (!nd_silent_{name})" if self.s.may_skip and self.form not in ONE else ""
         body += block(silent, [*self.before(), *self.write()])
         done = "nd_acc" if self.part else self.s.finished("nd_acc", "nd_at")
         return block("", [*body, f"nd_x_{name}[nd_i] = {done};"])
@@ -205,8 +207,19 @@ class ThreadSum:
         """Most rounds of records of a slice, if they may stay in shared memory."""
         return int(np.diff(self.s.gather.arrays["start"]).max()) // LANES if self.stays else 0
 
+    def beside(self) -> str:
+        """Return the value of the one connection, or the sum of several elements beside."""
+        name = self.name
+        if self.form == "single":
+            return self.value(*[f"nd_k_{c}_{name}[nd_i]" for c, _ in self.places])
+        values = [f"nd_in{end or ''}_{name}[nd_at]" for end in range(self.s.ends)]
+        return values[0] if len(values) == 1 else f"(real)(({self.s.kind})0 + {' + '.join(values)})"
+
     def write(self) -> list[str]:
         """Return the lines that add all connections to ``nd_acc``."""
+        if self.form in ONE:  # read in any case: that takes no longer than to look
+            value = f"const real {self.s.access.variable} = {self.beside()};"
+            return [value, *self.data(f"nd_k_{{}}_{self.name}[nd_i]"), *self.taken("0")]
         if self.form == "lattice":
             return lattice(self)
         if self.form == "rows":

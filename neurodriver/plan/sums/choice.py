@@ -36,7 +36,7 @@ class Wanted:
     ----------
     edges : Edges
         At least one; what all share is a number.
-    count, zero, lattice, threads, beside
+    count, zero, lattice, threads, integer
         As `plan` gets them.
     degree : (count,) int64
         Connections of each component.
@@ -48,7 +48,7 @@ class Wanted:
     degree: NDArray[np.int64]
     lattice: bool
     threads: bool
-    beside: bool
+    integer: bool
 
     @property
     def slices(self) -> int:
@@ -68,7 +68,7 @@ def plan(
     lattice: bool = True,
     threads: bool = False,
     sliced: bool = False,
-    beside: bool = False,
+    integer: bool = False,
 ) -> Gather:
     """Choose the form of an access and make its arrays.
 
@@ -86,13 +86,14 @@ def plan(
         where a thread could not keep the connections of its component.
     sliced : bool
         Whether no other form than ``sliced`` may be chosen.
-    beside : bool
-        Whether an aligned component may read several elements, as only the text of a CPU can.
+    integer : bool
+        Whether the data is one integer weight, so that a component without a connection may read
+        the element that is always zero.
     """
     if not len(edges.target):
         return Gather("none", 0, cost=np.zeros(-(-count // LANES)))
     degree = np.bincount(edges.target, minlength=count)
-    wanted = Wanted(_compact(edges), count, zero, degree, lattice, threads, beside)
+    wanted = Wanted(_compact(edges), count, zero, degree, lattice, threads, integer)
     if sliced:
         return _sliced(wanted)
     return next(made for make in PLANS if (made := make(wanted)) is not None)
@@ -110,12 +111,13 @@ def _compact(edges: Edges) -> Edges:
 
 
 def _single(w: Wanted) -> Gather | None:
-    one = w.degree.max() == 1 and not w.edges.data
-    return single_plan(w.edges, w.count, w.zero, w.slices) if one else None
+    weighted = w.threads and w.integer  # a thread multiplies what it reads
+    one = w.degree.max() == 1 and (weighted or not w.edges.data)
+    return single_plan(w.edges, w.varied, w.count, w.zero, w.slices) if one else None
 
 
 def _aligned(w: Wanted) -> Gather | None:
-    return aligned_plan(w.edges, w.count, w.slices) if w.beside else None
+    return aligned_plan(w.edges, w.count, w.slices)
 
 
 def _rows(w: Wanted) -> Gather | None:

@@ -7,9 +7,10 @@ all forms give the same bits. `plan` chooses the form.
     Nothing is connected.
 ``aligned``
     Component i reads element ``first + i``, and all connections have one delay. No index is stored.
-    On a CPU it may read several such elements, one for each number of ``first``.
+    It may read several such elements, one for each number of ``first``.
 ``single``
-    Each component has at most one connection: one index a component.
+    Each component has at most one connection: one index a component. On a GPU connections may have
+    integer weights, and those of the form ``aligned`` with one element, too.
 ``lattice``
     Neighbouring components read neighbouring elements with equal data, as filters on a grid do. One
     record (element, data, mask) serves ``LANES`` components. On a GPU neighbours may also read
@@ -231,22 +232,26 @@ def _back(edges: Edges) -> int | None:
     return None if edges.back.ndim else int(edges.back)
 
 
-def single_plan(edges: Edges, count: int, zero: int, slices: int) -> Gather:
-    back = _back(edges)
+def single_plan(edges: Edges, varied: list[str], count: int, zero: int, slices: int) -> Gather:
+    back, data = _back(edges), _shared(edges)
+    columns: dict[str, Column] = {}
+    for name in varied:
+        columns[name] = np.zeros(slices * LANES)
+        columns[name][edges.target] = edges.data[name]
     start = int(edges.element[0])
     straight = np.array_equal(edges.element, start + np.arange(count))
     cost = np.full(slices, float(LANES))
     if straight and back is not None:
-        arrays: dict[str, Column] = {"first": np.array([start])}
-        return Gather("aligned", count, arrays, back, cost=0.25 * cost)
+        arrays: dict[str, Column] = {"first": np.array([start]), **columns}
+        return Gather("aligned", count, arrays, back, data, cost=0.25 * cost)
     element = np.full(slices * LANES, zero, dtype=np.int32)
     element[edges.target] = edges.element
-    arrays = {"element": element}
+    arrays = {"element": element, **columns}
     if back is None:
         rows = np.zeros(slices * LANES, dtype=np.int32)
         rows[edges.target] = edges.back
         arrays["back"] = rows
-    return Gather("single", len(edges.target), arrays, back, cost=cost)
+    return Gather("single", len(edges.target), arrays, back, data, cost=cost)
 
 
 STRIDES = (2, 3)
