@@ -128,6 +128,27 @@ def test_who_caches_dirty_rows(
     assert schedule.caches_dirty(width, shape) == expected
 
 
+@pytest.mark.parametrize("inputs", [(), (100_000,), (7717, 7717), (100_000, 100_000, 100_000)])
+def test_spikes_are_delivered_by_warps_without_components(inputs: tuple[int, ...]) -> None:
+    """Whatever is injected and recorded beside them; else they begin after the components."""
+    load = schedule.SpikeLoad(10_000_000, listed=True)
+    units = [unit(100_000)]
+    plan = schedule.choose(units, 132, True, 4, load)
+    assert plan.shape.holds
+    idle = plan.warps - -(-100_000 // WARP)
+    injected = [schedule.pieces(schedule.INJECT, i, n, plan.warps) for i, n in enumerate(inputs)]
+    recorded = schedule.pieces(schedule.RECORDED, 0, 100_000, plan.warps)
+    others = [*injected, schedule.delivery_items(idle), recorded]
+    lists = schedule.distribute(plan, units, others)
+    delivering = 0
+    for begin, end in zip(lists.offsets, lists.offsets[1:], strict=False):
+        what = lists.items[begin:end, 0]
+        if schedule.DELIVER in what:
+            assert what[0] == schedule.DELIVER
+            delivering += 1
+    assert delivering == idle > 132
+
+
 def test_nothing_at_all() -> None:
     """A circuit without a kernel has a launch all the same: for inputs and recordings."""
     plan = schedule.choose([], 132, True)

@@ -353,14 +353,15 @@ def distribute(plan: LaunchPlan, units: Sequence[Task], others: Sequence[Items])
     """Distribute items over warps.
 
     Components come first, stage by stage, heavy items before light ones, one block after the other.
-    The other items go to the warps with the least work.
+    The other items go to the warps with the least work: first the delivery of spikes, which takes
+    longest.
 
     The first item of a warp is its components, where it has any; the last ones are what is done
     once a chunk. Units that instances launch are left out.
     """
     warps, per_block = plan.warps, plan.shape.threads // WARP
-    turn = np.arange(warps)
-    order = turn % plan.blocks * per_block + turn // plan.blocks  # warp of each turn
+    each = np.arange(warps)
+    order = each % plan.blocks * per_block + each // plan.blocks  # warp of each turn
     items, mine, busy = np.zeros((0, 4), np.int32), np.zeros(0, np.int64), np.zeros(warps)
     for stage in sorted({unit.stage for unit in units}):
         near = not plan.shape.holds and all(u.near for u in units if u.stage == stage)
@@ -374,7 +375,8 @@ def distribute(plan: LaunchPlan, units: Sequence[Task], others: Sequence[Items])
             theirs, busy = order[theirs], busy + more
         items, mine = np.concatenate([items, some]), np.concatenate([mine, theirs])
     rest = np.concatenate(list(others)) if others else np.zeros((0, 4), np.int32)
-    rest = rest[np.argsort(rest[:, 0] == RECORDED, kind="stable")]
+    turn = 1 - (rest[:, 0] == DELIVER) + (rest[:, 0] == RECORDED)
+    rest = rest[np.argsort(turn, kind="stable")]
     theirs = order[np.argsort(busy, kind="stable")][np.arange(len(rest)) % warps]
     return by_warp(np.concatenate([items, rest]), np.concatenate([mine, theirs]), warps)
 

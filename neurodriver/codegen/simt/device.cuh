@@ -39,7 +39,7 @@ ND_FN int nd_late(const nd_item &item) { return item.which >> 16; }
 
 enum { ND_BATCH = 4 };      /* loads of a thread in flight */
 
-static __device__ __noinline__ void nd_inject(const nd_item &item, long long k)
+static __device__ void nd_inject(const nd_item &item, long long k)
 {
     const nd_input &in = nd_chunk.input[nd_table_of(item)];
     const int action = in.action[k - nd_chunk.first];
@@ -48,17 +48,19 @@ static __device__ __noinline__ void nd_inject(const nd_item &item, long long k)
     real *to = in.ring + nd_row_index(row, in.depth) * in.width + in.first;
     const real *from = in.table + (action < 0 ? 0 : action) * in.count;
     bool any = false;
-    for (int i = item.first + nd_lane(); i < item.end; i += 32 * ND_BATCH) {
+    int i = item.first + nd_lane();
+    from += i, to += i;
+    for (int left = item.end - i; left > 0; left -= 32 * ND_BATCH) {
         real x[ND_BATCH];
         ND_UNROLL
+        for (int j = 0; j < ND_BATCH; ++j)
+            x[j] = action < 0 || 32 * j >= left ? (real)0 : ND_GATES ? __ldcv(from + 32 * j) : from[32 * j];
+        ND_UNROLL
         for (int j = 0; j < ND_BATCH; ++j) {
-            const int mine = i + 32 * j < item.end ? i + 32 * j : i;
-            x[j] = action < 0 ? (real)0 : ND_GATES ? __ldcv(from + mine) : from[mine];
+            if (32 * j < left) to[32 * j] = x[j];
             any |= x[j] != 0;
         }
-        ND_UNROLL
-        for (int j = 0; j < ND_BATCH; ++j)
-            if (i + 32 * j < item.end) to[i + 32 * j] = x[j];
+        from += 32 * ND_BATCH, to += 32 * ND_BATCH;
     }
     if (in.active && any) nd_mark(in.active, row, in.depth);
 }
