@@ -6,7 +6,7 @@ struct nd_all_synapses : nd_arrivals<Rule, Code, Slot, depth> {
     typedef nd_arrivals<Rule, Code, Slot, depth> Each;
     using Each::rule, Each::parts, Each::stride, Each::code, Each::own, Each::level, Each::dosed;
     using Each::width, Each::source, Each::units_in, Each::OWN, Each::MODULATORS;
-    using Each::PRE, Each::POST, Each::back, Each::seen, Each::spikes, Each::post, Each::shared;
+    using Each::PRE, Each::POST, Each::back, Each::seen, Each::spikes, Each::post, Each::shared, Each::entry;
     typedef nd_values<Rule::PRE_VALUES, Rule::POST_VALUES, Rule::SHARED> Values;
     nd_rows_of_values before[Rule::PRE_VALUES + 1];     /* of the sources, which texts read at steps, */
     const int *source_of[Rule::PRE_VALUES + 1];         /* and where those of each row stand there; */
@@ -67,8 +67,8 @@ struct nd_all_synapses : nd_arrivals<Rule, Code, Slot, depth> {
                 const int j = code[p];
                 int since, latest;
                 seen(j, n + 1 - back, n + 1 - back, since, latest);
-                e.spike = n - back - spikes[(long long)j * depth + latest];
-                for (int v = 0; v < POST; ++v) e.y[v] = post[v][(long long)j * depth + latest];
+                e.spike = n - back - spikes[entry(j, latest)];
+                for (int v = 0; v < POST; ++v) e.y[v] = post[v][entry(j, latest)];
                 for (int v = 0; v < Rule::POST_VALUES; ++v) values.post[v] = behind[v].at(n - back, j);
                 real state[OWN];
                 for (int v = 0; v < OWN; ++v) state[v] = own[v][p];

@@ -81,7 +81,7 @@ template <class Rule, typename Code, typename Slot, int depth>
 struct nd_learning : nd_histories<Rule, depth> {
     typedef nd_histories<Rule, depth> Histories;
     using Histories::rule, Histories::spikes, Histories::post, Histories::swept, Histories::back;
-    using Histories::POST, Histories::seen, Histories::load_trace;
+    using Histories::POST, Histories::seen, Histories::load_trace, Histories::entry;
     static const int PRE = Rule::PRE, OWN = Rule::OWN;
     typedef nd_source<PRE> Source;
     typedef nd_order<Rule> Order;
@@ -143,8 +143,8 @@ struct nd_learning : nd_histories<Rule, depth> {
         if (!Rule::LOOKS) return;
         for (int l = 0; l < b.count; ++l) {
             const int soon = b.place[l + ND_TARGETS_AHEAD < b.count ? l + ND_TARGETS_AHEAD : l];
-            __builtin_prefetch(spikes + (long long)soon * depth);
-            if (POST) __builtin_prefetch(post[0] + (long long)soon * depth);
+            __builtin_prefetch(spikes + entry(soon, 0));
+            if (POST) __builtin_prefetch(post[0] + entry(soon, 0));
             int since, past;
             seen(b.place[l], b.from[l], to - b.back[l], since, past);
             b.next[l] = since - 1;
@@ -167,7 +167,7 @@ struct nd_learning : nd_histories<Rule, depth> {
             for (int i = 0; i < m; ++i) {
                 const int l = lane[i], j = b.place[l], q = b.next[l];
                 const Source &s = b.source[b.of[l]];
-                const int t = spikes[(long long)j * depth + q] + s.back;
+                const int t = spikes[entry(j, q)] + s.back;
                 const bool same = Order::apart(t, s.last);
                 e.arrival[i] = t - (same ? s.earlier : s.last);
                 e.at[i] = t;
@@ -206,7 +206,7 @@ struct nd_learning : nd_histories<Rule, depth> {
             for (int i = 0; i < m; ++i) {
                 const int j = b.place[first + i], q = Rule::LOOKS ? b.past[first + i] : 0;
                 const Source &s = b.source[b.of[first + i]];
-                const int latest = spikes[(long long)j * depth + q] + s.back;
+                const int latest = spikes[entry(j, q)] + s.back;
                 const bool skip = Order::skips(n, latest);
                 e.arrival[i] = n - s.last;
                 load_trace(e, i, j, q + skip, n - s.back);

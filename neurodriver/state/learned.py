@@ -231,7 +231,7 @@ class _Targets:
     def _stored(self, name: str) -> NDArray[Any]:
         """Return the histories, (places, depth), the newest first, or a number of each place."""
         stored = self.backend.array(self.part.key(name))
-        return stored.reshape(-1, self.depth) if name != "unswept" else stored
+        return self.plan.histories(stored) if name != "unswept" else stored
 
     def kept(self) -> int:
         """Return how many spikes of a target are taken: those not applied, and the ones before."""
@@ -258,7 +258,7 @@ class _Targets:
             stored = self._stored(name).copy()
             most = min(len(values), self.depth)
             stored[self.places, :most] = values[:most, which].T
-            self.backend.live.write(self.part.key(name), stored.reshape(-1))
+            self.backend.live.write(self.part.key(name), self.plan.stored_histories(stored))
         late = state.spikes[:, which] + self.part.plan.limits["longest back"] >= step
         unswept = self._stored("unswept").copy()
         unswept[self.places] = late.sum(axis=0)

@@ -48,7 +48,7 @@ def _of_part(
     row = np.repeat(np.arange(plan.rows_of_sources), np.diff(part.first))
     arrived = stored("arrivals").reshape(-1, plan.rows_of_sources, 2)[:, :, 0].max(axis=0)
     out: NDArray[np.float64] = arrived[row].astype(np.float64)
-    spikes, target = stored("spikes").reshape(-1, plan.depth), np.asarray(plan.arrays["code"])
+    spikes, target = plan.histories(stored("spikes")), np.asarray(plan.arrays["code"])
     for _, start, stop, first, _, back in plan.arrays["block"].tolist():
         mine = (row >= first) & (row < first + stop - start)
         seen = np.where(spikes + back < step, spikes + back, -np.inf).max(axis=1)

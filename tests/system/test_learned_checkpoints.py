@@ -23,7 +23,9 @@ from learning_networks import (
 )
 
 import neurodriver as nd
+from neurodriver.model.library import shipped
 from neurodriver.model.plasticity import Plasticity
+from neurodriver.plan.spikes.learning import LearningPlan
 
 STEPS = 300
 
@@ -182,3 +184,41 @@ def test_what_does_not_fit_is_refused(tmp_path: Path) -> None:
         file["plasticity/0/params"].attrs["tau_plus"] = -1.0
     with pytest.raises(nd.CircuitError, match="/plasticity/0: Pairs: parameter 'tau_plus'"):
         goes_on(path, Pairs)
+
+
+def test_histories_lie_in_parts_of_eight() -> None:
+    """The first eight spikes of all targets come first, as `history_entry.h` says."""
+    plan = LearningPlan("learning", 0, {}, None, width=3, depth=16)
+    stored = np.arange(3 * 16)
+    histories = plan.histories(stored)
+    assert histories[2].tolist() == [*range(16, 24), *range(40, 48)]
+    assert np.array_equal(plan.stored_histories(histories), stored)
+
+
+@pytest.mark.parametrize("cut", [50, 77])
+def test_many_spikes_are_on_their_way(tmp_path: Path, cut: int) -> None:
+    """Synapses see the spikes of a busy target 40 steps later; those in between are saved."""
+    groups = [(shipped()["SpikeSource"], 2, {}, ["s0", "s1"]), (Cell, 1, {}, ["c0"])]
+    way = {"weight": np.array([0.3]), "back": np.array([40 * DT])}
+    links = [
+        nd.Connections("spike_state", "fixed", [0], [2], delay=DT, data={"weight": 3.0}),
+        nd.Connections("spike_state", "learned", [1], [2], delay=DT, data=way, plasticity=Pairs(),
+                       name="learning"),
+    ]  # fmt: skip
+    circuit = nd.Circuit.from_arrays(groups, links, name="late")
+    data = np.ones((150, 2))
+    data[:, 1] = np.arange(150) % 9 == 0
+    given = nd.ArrayInput({"spike_state": (["s0", "s1"], data)})
+    found, path = [], tmp_path / "a.h5"
+    with nd.LPU(circuit, DT, [given], [recorder()], backend="cpu") as lpu:
+        lpu.run(cut)
+        lpu.save(path)
+        lpu.run(150 - cut)
+        found.append(state_of(lpu))
+        assert len(lpu.recorders[0].get("spike_state")["time"]) > 140  # of the target and s0
+    with h5py.File(path) as file:
+        assert len(file["state/learned/learning/spikes"]) > 24
+    with nd.LPU(circuit, DT, [given], backend="cpu") as lpu:
+        lpu.resume(path)
+        lpu.run(150 - cut)
+        assert equal(state_of(lpu), found[0]) and abs(found[0]["weight"][0] - 0.3) > 0.1

@@ -184,6 +184,7 @@ class LearningText:
             "parts": f"{self._pointer('parts', 'const long long')} + nd_u",
             "stride": f"(int){threads} + 1",
             "code": self._pointer("code", f"const {code}"),
+            "places": self._size("places"),
             "spikes": self._pointer("spikes", "int"),
             "unswept": self._pointer("unswept", "int"),
             "arrivals": f"{self._pointer('arrivals', 'int')} + 2 * nd_rows * nd_u",

@@ -152,6 +152,7 @@ class _LearningText:
         step = a.scalar(Key(self.owner, Kind.STEP, "dt_ms"))
         given = {
             "synapses.rule": "nd_rule",
+            "synapses.places": self._size("places"),
             "synapses.spikes": self._pointer("spikes", "int"),
             "synapses.back": "0",
             "scanned": self._pointer("scanned", "const int2"),

@@ -1,6 +1,4 @@
 /* The synapses of a piece, which the threads of a warp advance together, on a GPU. */
-enum { ND_RECENT = 8 };                         /* spikes of a target that are looked at together */
-
 /* Why synapses are advanced: to be up to date, for a dose of a modulator, for an arrival. */
 enum nd_reason { ND_SWEEP, ND_DOSE, ND_ARRIVAL };
 
@@ -220,9 +218,9 @@ struct nd_learning_pieces : nd_learning_rows<Synapses, Code, Slot> {
      * and how many came after them. */
     ND_MEMBER void find(int j, int begins, int ends, int &waiting, int &past) const
     {
-        const int *const at = synapses.spikes + synapses.entry(j, 0), back = synapses.back;
+        const int *const spikes = synapses.spikes, back = synapses.back;
         int recent[ND_RECENT];
-        nd_take_recent(at, recent);
+        nd_take_recent(spikes + synapses.entry(j, 0), recent);
         int next = 0;
         past = 0;
         ND_UNROLL
@@ -230,8 +228,8 @@ struct nd_learning_pieces : nd_learning_rows<Synapses, Code, Slot> {
             next += recent[q] + back >= begins;
             past += recent[q] + back >= ends;
         }
-        while (next >= ND_RECENT && next < Synapses::DEPTH - 1 && at[next] + back >= begins) ++next;
-        while (past >= ND_RECENT && past < next && at[past] + back >= ends) ++past;
+        while (next >= ND_RECENT && next < Synapses::DEPTH - 1 && spikes[synapses.entry(j, next)] + back >= begins) ++next;
+        while (past >= ND_RECENT && past < next && spikes[synapses.entry(j, past)] + back >= ends) ++past;
         waiting = next > past ? next - past : 0;
     }
 

@@ -110,38 +110,37 @@ template <class Synapses, typename Code, typename Slot> struct nd_learning_rows 
      * still needed: the others do not move. */
     ND_MEMBER void add_spike(int j, int row, int hi)
     {
-        int *const at = synapses.spikes + synapses.entry(j, 0);
+        int *const spikes = synapses.spikes;
         const int kept = unswept[j] + 1;    /* that move on */
         ND_ROLLED
         for (int base = Synapses::DEPTH <= ND_WARP ? 0 : (kept - 1) / ND_WARP * ND_WARP; base >= 0; base -= ND_WARP) {
             const int i = base + nd_lane();
-            const bool moves = i < kept && i + 1 < Synapses::DEPTH;
-            const int old = i < Synapses::DEPTH ? at[i] : 0;
+            const bool here = i < Synapses::DEPTH, moves = i < kept && i + 1 < Synapses::DEPTH;
+            const long long at = synapses.entry(j, i), next = synapses.entry(j, i + 1);
+            const int old = here ? spikes[at] : 0;
             real y[Synapses::POST + 1];
-            for (int v = 0; v < Synapses::POST; ++v)
-                y[v] = i < Synapses::DEPTH ? synapses.post[v][synapses.entry(j, i)] : (real)0;
+            for (int v = 0; v < Synapses::POST; ++v) y[v] = here ? synapses.post[v][at] : (real)0;
             nd_together();
-            if (moves) at[i + 1] = old;
+            if (moves) spikes[next] = old;
             for (int v = 0; v < Synapses::POST; ++v) {
-                real *const of = synapses.post[v] + synapses.entry(j, 0);
-                if (moves) of[i + 1] = y[v];
-                if (i == 0) of[0] = synapses.rule.post_after(v, y[v], row - old);
+                if (moves) synapses.post[v][next] = y[v];
+                if (i == 0) synapses.post[v][at] = synapses.rule.post_after(v, y[v], row - old);
             }
-            if (i == 0) at[0] = row;
+            if (i == 0) spikes[at] = row;
             nd_together();
         }
-        if (nd_lane() == 0) note_count(j, at, hi);
+        if (nd_lane() == 0) note_count(j, hi);
         nd_together();
     }
 
     /* A target has had one more spike; ask for a sweep where one more window is too many. */
-    ND_MEMBER void note_count(int j, const int *at, int hi)
+    ND_MEMBER void note_count(int j, int hi)
     {
         const int most = Synapses::DEPTH - 2 - ND_STEPS_OF_TURN;
         int left = unswept[j] + 1;
         if (left > most) {
             int n = 0;
-            while (n < left && at[n] + longest_back >= swept[ND_SWEPT]) ++n;
+            while (n < left && synapses.spikes[synapses.entry(j, n)] + longest_back >= swept[ND_SWEPT]) ++n;
             left = n;
             if (n > most) swept[ND_FULL] = hi + 1;
         }

@@ -1,5 +1,6 @@
 /* One synapse that learns, on a GPU: what it has seen, and what it does at an event. */
 #include "../event_order.h"
+#include "../history_entry.h"
 
 /* The arrivals of one source: the last two, and the traces after them. */
 template <int PRE> struct nd_source {
@@ -34,15 +35,16 @@ template <class R, int depth, int beside> struct nd_synapses {
     typedef nd_order<Rule> Order;
     typedef nd_source<PRE> Source;
     Rule rule;
-    int *spikes;                /* (targets, depth): rows of the last spikes, the latest one first */
-    real *post[POST + 1];       /* (targets, depth): traces after them */
+    long long places;           /* of targets */
+    int *spikes;                /* rows of the last spikes of each, the latest one first, */
+    real *post[POST + 1];       /* and traces after them (history_entry.h) */
     int back;
     real level[MODULATORS + 1]; /* modulators after their last doses, */
     int dosed[MODULATORS + 1];  /* and the steps of these */
     nd_values_of value[Rule::VALUES + 1];           /* of the targets, which arrivals read, */
     nd_values_of behind[Rule::POST_VALUES + 1];     /* and those that texts read at steps */
 
-    ND_METHOD long long entry(int j, int q) const { return (long long)j * depth + q; }
+    ND_METHOD long long entry(int j, int q) const { return nd_history_entry(places, j, q); }
 
     /* What is known of a source after `count` spikes that arrive in step n. */
     ND_METHOD Source after(const Source &s, int count, int n) const

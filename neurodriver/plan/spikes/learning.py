@@ -53,6 +53,9 @@ NEVER = -MOST_STEPS
 LEAST_HISTORY = 16
 """Spikes of a target that are kept at least."""
 
+RECENT = 8
+"""Spikes of a target that lie side by side in memory: ``ND_RECENT`` of ``history_entry.h``."""
+
 SHORT_PIECE = 32
 """Connections that a warp takes at once of rows that have some hundreds at most."""
 
@@ -127,6 +130,14 @@ class LearningPlan(Gather):
     def alone(self) -> bool:
         """Whether something other than spikes may change all synapses in a step."""
         return self.rule.needs_each_step()
+
+    def histories(self, stored: NDArray[Any]) -> NDArray[Any]:
+        """Return histories as they are stored, (places * depth,), as (places, depth)."""
+        return np.moveaxis(stored.reshape(-1, self.width, RECENT), 0, 1).reshape(-1, self.depth)
+
+    def stored_histories(self, histories: NDArray[Any]) -> NDArray[Any]:
+        """Return histories, (places, depth), as they are stored: see `history_entry.h`."""
+        return np.moveaxis(histories.reshape(self.width, -1, RECENT), 1, 0).reshape(-1)
 
     def in_units(self, units: Units, dt: float) -> None:
         """Add what depends on the units of the access and on the step."""
@@ -319,7 +330,7 @@ def learn_by_source(
     gather.limits |= {"blocks": len(rows.block), "rows": len(rows.first) - 1}
     gather.limits |= {name: len(elements) for name, elements in released.items()}
     gather.limits |= elements_of_values(layout, links)
-    gather.limits["longest back"] = longest
+    gather.limits |= {"longest back": longest, "places": width}
     if layout.target.threads:
         degree = np.diff(rows.first)
         arrays["begin"] = rows.first
