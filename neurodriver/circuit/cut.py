@@ -120,6 +120,7 @@ def bridges_of(circuit: Circuit, of: Numbers, names: Sequence[str]) -> list[Brid
         across = np.flatnonzero(a != b)
         if len(across):
             _check_steps(circuit, links, across)
+            _check_values(circuit, links, across)
         if len(across) and carries_current(circuit, links):
             uids = circuit.uids
             at = across[0]
@@ -156,6 +157,25 @@ def _check_steps(circuit: Circuit, links: Connections, across: Numbers) -> None:
             f"leads to a later phase of the same step, from one part to another; a port takes a "
             f"step: keep both in one part, or give the edge a delay"
         )
+
+
+def _check_values(circuit: Circuit, links: Connections, across: Numbers) -> None:
+    """Raise CircuitError where a rule reads what its sources do not send to another part."""
+    if names := own_values(links):
+        uids, at = circuit.uids, across[0]
+        raise CircuitError(
+            f"cut: edge '{uids[links.source[at]]}' -> '{uids[links.target[at]]}' leads from one "
+            f"part to another, and carries '{links.variable}'; its rule "
+            f"{type(links.plasticity).__name__} reads {', '.join(names)} of the source, too: keep "
+            f"both in one part"
+        )
+
+
+def own_values(links: Connections) -> list[str]:
+    """Return the variables of sources that a rule reads beside the one that is carried."""
+    read = [] if links.plasticity is None else links.plasticity.every_value()
+    own = (one.variable(links.variable) for one in read if one.side == "pre")
+    return [name for name in dict.fromkeys(own) if name != links.variable]
 
 
 def carries_current(circuit: Circuit, links: Connections) -> bool:

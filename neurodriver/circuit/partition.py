@@ -8,7 +8,8 @@ Components that must be in the same part form a cluster:
 * the cells of a population whose model has axes, fields, sources or pools, and the populations that
   its text reads;
 * the components of a class with code of its own;
-* the targets of synapses with a modulator, and those that release it.
+* the targets of synapses with a modulator, and those that release it;
+* both ends of a synapse whose rule reads another variable of its source than the one it carries.
 
 If populations have names, the clusters of each population are distributed evenly over all parts.
 Then each part has the same mixture of neurons, and rates that differ between populations do not
@@ -26,7 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import CircuitError
 from .circuit import Circuit, Connections
-from .cut import carries_current
+from .cut import carries_current, own_values
 from .drawn import Drawn
 from .drawn_share import is_divided
 from .pointers import pointers
@@ -143,7 +144,7 @@ def _together(circuit: Circuit) -> Iterator[tuple[Numbers, Numbers]]:
         fed = is_port[links.source]
         if fed.any():
             yield links.source[fed].astype(np.int64), links.target[fed].astype(np.int64)
-        if carries_current(circuit, links):
+        if carries_current(circuit, links) or own_values(links):
             yield links.source.astype(np.int64), links.target.astype(np.int64)
         elif phase is not None:
             early = (phase[links.source] >= 0) & (phase[links.source] < phase[links.target])

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..circuit.circuit import Circuit
-from ..circuit.plastic import learning_connections
+from ..circuit.circuit import Circuit, Connections
 from ..circuit.share import Share
 from ..errors import NeurodriverError, StateError
 from ..mpi import World
@@ -28,8 +27,10 @@ from ..state.snapshot import Snapshot
 from ..state.taking import check_readable, take
 from .checkpoints import on_every_rank
 from .exchange import Exchange
+from .part_learned import learned_of_part, learned_of_whole
 from .part_recorders import PartRecorder, WholeRecording
 from .part_rows import PartRows, inserted, renamed, whole_of
+from .part_synapses import PartedSynapses
 from .part_values import PartedComponents, PartOfValues
 
 Numbers = NDArray[np.int64]
@@ -57,8 +58,7 @@ class CircuitPart:
 class PartedState(Divided):
     """What does not need that steps are done."""
 
-    circuit: Circuit
-    step: int
+    of: Numbers
     started: bool
     closed: bool = False
     recordings: list[WholeRecording]
@@ -95,6 +95,13 @@ class PartedState(Divided):
         given = self.circuit, here, self._everywhere, self._note_set, numbers, changed, said
         return PartedComponents(*given, tuple(parts), shape)
 
+    def synapses(self, links: Connections) -> PartedSynapses:
+        for part in self._parts:
+            part.simulation.check_whole()
+            part.simulation.complete_calls()
+        here = {part.number: part.simulation.backend for part in self._parts}
+        return PartedSynapses(self.circuit, links, self.of, here, self._everywhere, self.dt)
+
     def _note_set(self, group: int, name: str) -> None:
         self._set.add((group, name))
         self._sends_again = True
@@ -115,14 +122,11 @@ class PartedState(Divided):
         on_every_rank(self._world, self._check_savable)
         found: dict[int, Snapshot] = {}
         self._each(partial(self._take, found))
-        return whole_of(self.circuit, self._everywhere(lambda: list(found.values())))
+        every = self._everywhere(lambda: list(found.items()))
+        whole = whole_of(self.circuit, [state for _, state in every])
+        return replace(whole, learned=learned_of_whole(self.circuit, self.of, every))
 
     def _check_savable(self) -> None:
-        for links in learning_connections(self.circuit):
-            raise StateError(
-                f"connections that learn ('{links.name}') are not saved in several parts; leave "
-                f"out parts="
-            )
         for part in self._parts:
             part.simulation.check_whole()
             check_readable(part.simulation.program)
@@ -156,7 +160,8 @@ class PartedState(Divided):
     def _put(self, snapshot: Snapshot, part: CircuitPart) -> None:
         simulation = part.simulation
         rows = PartRows(self.circuit, part.share, simulation)
-        state = renamed(snapshot, self._names(part))
+        learned = learned_of_part(self.circuit, self.of, part.number, snapshot)
+        state = replace(renamed(snapshot, self._names(part)), learned=learned)
         simulation.late = put(simulation.backend, state, simulation.targets, rows)
         simulation.step = snapshot.step
 

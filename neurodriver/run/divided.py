@@ -9,15 +9,30 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..circuit.circuit import Circuit
+from ..circuit.circuit import Circuit, Connections
 from ..state.snapshot import Snapshot
+from ..state.synapses import Synapses
 from .live import Components, GroupPart
 
 Numbers = NDArray[np.int64]
 
 
 class Divided(ABC):
-    """A simulation in several parts. Each rank makes the same calls."""
+    """A simulation in several parts. Each rank makes the same calls.
+
+    Attributes
+    ----------
+    circuit : Circuit
+        The whole.
+    dt : float
+        Step in seconds.
+    step : int
+        Steps that are done.
+    """
+
+    circuit: Circuit
+    dt: float
+    step: int
 
     @abstractmethod
     def snapshot(self) -> Snapshot:
@@ -52,6 +67,10 @@ class Divided(ABC):
         self, numbers: Numbers, changed: Any, said: str, parts: Sequence[GroupPart], shape: Any
     ) -> Components:
         """Return some components, whose values can be read and set."""
+
+    @abstractmethod
+    def synapses(self, links: Connections) -> Synapses:
+        """Return the synapses of connections of the whole that learn."""
 
     @abstractmethod
     def current(self, circuit: Circuit) -> Circuit:

@@ -15,9 +15,9 @@ from ..circuit.wiring import numbers_of
 from ..errors import Faults, NeurodriverError, near, quoted
 from ..model.rule_columns import misfits
 from ..model.synapse_traces import taus
-from ..state.synapse_traces import values_at
 from ..state.synapses import SynapseNames, Synapses
 from . import live
+from .divided import Divided
 from .synapse_calls import ready_call
 from .synapse_choice import Numbers, SynapseChoice
 from .synapse_summaries import Ends
@@ -52,7 +52,7 @@ class LearningConnections(SynapseChoice):
 
     def __init__(
         self,
-        simulation: Callable[[], Simulation],
+        simulation: Callable[[], Simulation | Divided],
         scope: str | None,
         name: str,
         copy: int | None = None,
@@ -61,7 +61,8 @@ class LearningConnections(SynapseChoice):
 
     @property
     def _circuit(self) -> Circuit:
-        return self._simulation().program.circuit
+        simulation = self._simulation()
+        return simulation.circuit if isinstance(simulation, Divided) else simulation.program.circuit
 
     @property
     def _time(self) -> float:
@@ -79,6 +80,8 @@ class LearningConnections(SynapseChoice):
 
     def _synapses(self) -> Synapses:
         simulation = self._simulation()
+        if isinstance(simulation, Divided):
+            return simulation.synapses(self._links)
         simulation.check_whole()
         simulation.complete_calls()
         place = simulation if self._copy is None else simulation.copies[self._copy]
@@ -88,7 +91,7 @@ class LearningConnections(SynapseChoice):
         """Return the synapses after all that they saw before the present step."""
         synapses = self._synapses()
         if synapses.rule.acts_late():
-            synapses.backend.live.catch_up(self._simulation().step)
+            synapses.catch_up(self._simulation().step)
         return synapses
 
     def __repr__(self) -> str:
@@ -163,7 +166,7 @@ class LearningConnections(SynapseChoice):
         if name in synapses.rule.doses():
             return np.asarray(synapses.level(name, self._simulation().step))
         self._check_name(synapses, name)
-        values = values_at(synapses, name, self._simulation().step).astype(np.float64)
+        values = synapses.at(name, self._simulation().step).astype(np.float64)
         return values if of is None else values[self.between(*self._ends(of))]
 
     def set(self, name: str, values: ArrayLike, *, at: Any = None, of: Ends | None = None) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import NeurodriverError
+from .divided import Divided
 from .live_learning import LearningConnections
 from .synapse_summaries import Ends
 
@@ -20,8 +21,9 @@ class CopiedLearningConnections(LearningConnections):
     """
 
     def _each(self) -> list[LearningConnections]:
-        given = self._simulation, self._scope, self.name
-        return [LearningConnections(*given, b) for b in range(len(self._simulation().copies))]
+        given, simulation = (self._simulation, self._scope, self.name), self._simulation()
+        assert not isinstance(simulation, Divided)  # a batch has no parts
+        return [LearningConnections(*given, b) for b in range(len(simulation.copies))]
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from ..codegen.calls import run_call
 from ..errors import Faults, NeurodriverError, near
 from ..model.language import assigned
 from ..model.rule_calls import calls_of
-from ..state.synapses import SynapseNames, Synapses, modulators_of
+from ..state.synapses import SynapseNames, Synapses
 
 
 def ready_call(
@@ -57,11 +57,9 @@ def ready_call(
     own = {one: synapses.read(one) for one in synapses.names}
     levels = [
         (float(level), step - int(dosed))
-        for level, dosed in zip(
-            *(modulators_of(synapses) if rule.doses() else ((), ())), strict=True
-        )
+        for level, dosed in zip(*(synapses.modulators() if rule.doses() else ((), ())), strict=True)
     ]
-    run_call(rule, name, own, numbers, levels, synapses.backend.program.dt * 1e3)
+    run_call(rule, name, own, numbers, levels, synapses.dt * 1e3)
     where = f"on_call['{written}']"
     changed = {one: own[one] for one in own if one in assigned(rule.checked(where).node)}
     _check_finite(synapses, changed, faults)
@@ -79,7 +77,7 @@ def _check_finite(
     synapses: Synapses, changed: Mapping[str, NDArray[np.floating]], faults: Faults
 ) -> None:
     """Note the synapses whose numbers would not be finite."""
-    names = SynapseNames(synapses.backend.program.circuit, synapses.links)
+    names = SynapseNames(synapses.circuit, synapses.links)
 
     def said(name: str, number: int) -> str:
         value = changed[name][number]

@@ -18,7 +18,6 @@ from ..plan.program import Program
 from ..plan.sorting import times_before
 from ..recorders.base import Columns, Recorder
 from ..recorders.synapses import SynapseRecorder
-from ..state.synapse_traces import values_at
 from ..state.synapses import ChosenSynapses, Synapses
 from .execution import RecorderFeed
 
@@ -85,7 +84,7 @@ class SynapseFeed(RecorderFeed):
         rows: list[NDArray[Any]] = [one.read(name) for one in self._chosen]
         if name in taus(self._rule.synapse):
             every = (Synapses(one.backend, self._links) for one in self._chosen)
-            rows = [values_at(one, name, step)[self._which] for one in every]
+            rows = [one.at(name, step)[self._which] for one in every]
         if self._edges is not None:
             rows = [np.histogram(values, self._edges)[0] for values in rows]
         return np.concatenate(rows)

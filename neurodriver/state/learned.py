@@ -21,7 +21,7 @@ from ..plan.delays import axonal_of, forward_of, times_of
 from ..plan.program import Program
 from ..plan.spikes.learning import MODULATORS, NEVER, LearningPlan
 from .snapshot import LearnedState, Snapshot
-from .synapses import Synapses, SynapsesOfGroup, modulators_of
+from .synapses import Synapses, SynapsesOfGroup
 
 Numbers = NDArray[np.int64]
 
@@ -52,7 +52,7 @@ def _taken(synapses: Synapses) -> LearnedState:
     sources = [_SourceRows(synapses, part) for part in parts]
     targets = [_Targets(synapses, part) for part in parts]
     example = _joined([one.example for one in sources])
-    _, known = np.unique(_identity(synapses, example), axis=0, return_index=True)
+    _, known = np.unique(identity(synapses.links, synapses.dt, example), axis=0, return_index=True)
     source = {name: _joined([one.read(name) for one in sources])[known] for name in _pre(synapses)}
     most = max((one.kept() for one in targets), default=0)
     target = {name: _joined([one.read(name, most) for one in targets]) for name in _post(synapses)}
@@ -66,7 +66,7 @@ def _taken(synapses: Synapses) -> LearnedState:
         _joined([one.example for one in targets]),
         target.pop("spikes").astype(np.int64),
         target,
-        *modulators_of(synapses),
+        *synapses.modulators(),
     )
 
 
@@ -109,7 +109,7 @@ def put_learned(backend: Backend, snapshot: Snapshot) -> None:
         synapses, state = Synapses(backend, links), snapshot.learned[links.name]
         for name, values in state.synapses.items():
             synapses.write(name, values)
-        known = _identity(synapses, state.source)
+        known = identity(synapses.links, synapses.dt, state.source)
         for number, part in enumerate(synapses.parts):
             backend.live.write(part.key("learning"), int(state.learns))
             if not part.of_events:
@@ -138,9 +138,8 @@ def _joined(columns: list[NDArray[Any]]) -> NDArray[Any]:
     return np.concatenate(columns, axis=-1)
 
 
-def _identity(synapses: Synapses, connection: Numbers) -> Numbers:
+def identity(links: Connections, dt: float, connection: Numbers) -> Numbers:
     """Return source and place on the way of some connections, (n, 4)."""
-    links, dt = synapses.links, synapses.backend.program.dt
     back = np.rint(times_of(links, "back") / dt)
     way = (axonal_of(links, dt), forward_of(links, dt), back.astype(np.int64))
     shape = connection.shape
@@ -195,8 +194,8 @@ class _SourceRows:
 
         Nobody asks for the arrival before the last one, as all synapses are up to date.
         """
-        mine = _identity(self.synapses, self.example)
-        which = _matches(known, mine)
+        mine = identity(self.synapses.links, self.synapses.dt, self.example)
+        which = matches(known, mine)
         if (which < 0).any():
             name = quoted(self.synapses.links.name)
             raise StateError(f"state: connections {name} had other delays when saved")
@@ -206,7 +205,7 @@ class _SourceRows:
             _write_each(self.backend, self.part, name, one)
 
 
-def _matches(known: Numbers, wanted: Numbers) -> Numbers:
+def matches(known: Numbers, wanted: Numbers) -> Numbers:
     """Return where each row of an array stands in another one, -1 where it does not."""
     _, label = np.unique(np.concatenate([known, wanted]), axis=0, return_inverse=True)
     label = label.reshape(-1)

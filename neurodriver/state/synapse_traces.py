@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..model.synapse_traces import taus
 from ..plan.spikes.learning import LearningPlan
-from .synapses import Synapses, SynapsesOfGroup, modulators_of
+
+if TYPE_CHECKING:
+    from .synapses import Synapses, SynapsesOfGroup
 
 
 def values_at(synapses: Synapses, name: str, step: int) -> NDArray[np.floating]:
@@ -20,7 +22,7 @@ def values_at(synapses: Synapses, name: str, step: int) -> NDArray[np.floating]:
     values, tau = synapses.read(name), taus(synapses.rule.synapse).get(name)
     if tau is None or not synapses.learns:
         return values
-    dt_ms = synapses.backend.program.dt * 1e3
+    dt_ms = synapses.dt * 1e3
     passed = (step - _last_events(synapses, step)) * dt_ms
     kept = np.exp(-passed / synapses.rule.numbers(dt_ms)[tau])
     return (values * kept).astype(values.dtype)
@@ -33,7 +35,7 @@ def _last_events(synapses: Synapses, step: int) -> NDArray[np.float64]:
         if isinstance(part.plan, LearningPlan):
             last[part.plan.order] = _of_part(synapses, part, part.plan, step)
     if synapses.rule.doses():
-        last = np.maximum(last, modulators_of(synapses)[1].max())
+        last = np.maximum(last, synapses.modulators()[1].max())
     return np.where(last < 0, -np.inf, last)
 
 

@@ -17,6 +17,7 @@ from ..model.traces import Doses
 from ..plan.arrays import Key, ReceptorOwner
 from ..plan.spikes.learning import MODULATORS, LearningPlan
 from ..plan.sums.learned import LearnedSum
+from .synapse_traces import values_at
 
 Numbers = NDArray[np.int64]
 
@@ -76,13 +77,28 @@ class Synapses:
         return len(self.links)
 
     @property
+    def circuit(self) -> Circuit:
+        """The circuit that has the connections."""
+        return self.backend.program.circuit
+
+    @property
+    def dt(self) -> float:
+        """Step in seconds."""
+        return self.backend.program.dt
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type in which numbers of synapses are stored."""
+        return np.dtype(self.backend.program.dtype)
+
+    @property
     def names(self) -> tuple[str, ...]:
         """Numbers of each synapse: those that the rule changes, and parameters."""
         return numbers_of_synapses(self.links)
 
     def read(self, name: str) -> NDArray[np.floating]:
         """Return a number of each synapse, (m,), as it was stored last."""
-        out: NDArray[np.floating] = np.empty(len(self), self.backend.program.dtype)
+        out: NDArray[np.floating] = np.empty(len(self), self.dtype)
         for part in self.parts:
             out[part.plan.order] = self.backend.array(part.key(name))[part.plan.places]
         return out
@@ -99,13 +115,21 @@ class Synapses:
             whole[plan.places] = values[plan.order]
             self.backend.live.write(key, whole)
 
+    def catch_up(self, step: int) -> None:
+        """Let the synapses learn all that they saw before a step."""
+        self.backend.live.catch_up(step)
+
+    def at(self, name: str, step: int) -> NDArray[np.floating]:
+        """Return a number of each synapse after ``step`` steps, (m,); they are up to date."""
+        return values_at(self, name, step)
+
     def limits(self) -> tuple[NDArray[np.floating], NDArray[np.floating]] | None:
         """Return the numbers between which weights lie now, each () or (m,), as they are stored."""
         if self.rule.bounds is None or self.rule.limits is None:
             return None
         low, high = (
             self.read(one) if isinstance(one, str) and one in self.names
-            else np.asarray(shared, self.backend.program.dtype)
+            else np.asarray(shared, self.dtype)
             for one, shared in zip(self.rule.bounds, self.rule.limits, strict=True)
         )  # fmt: skip
         return low, high
@@ -120,15 +144,15 @@ class Synapses:
 
         What the synapses have seen before is learned, or is not, before that changes.
         """
-        self.backend.live.catch_up(step)
+        self.catch_up(step)
         for part in self.parts:
             self.backend.live.write(part.key("learning"), int(on))
 
     def level(self, name: str, step: int) -> float:
         """Return the level of a modulator when ``step`` steps are done."""
         number, doses = self._modulator(name)
-        level, dosed = modulators_of(self)
-        dt_ms = self.backend.program.dt * 1e3
+        level, dosed = self.modulators()
+        dt_ms = self.dt * 1e3
         passed = (step - int(dosed[number])) * dt_ms
         return float(level[number]) * math.exp(-passed / self.rule.numbers(dt_ms)[doses.tau])
 
@@ -155,17 +179,16 @@ class Synapses:
         parts = [part for part in self.parts if part.of_events]
         return sum(int(self.backend.array(part.key("clamped")).sum()) for part in parts)
 
+    def modulators(self) -> tuple[NDArray[Any], Numbers]:
+        """Return the levels of modulators after their last doses, and the steps of these.
 
-def modulators_of(synapses: Synapses) -> tuple[NDArray[Any], Numbers]:
-    """Return the levels of modulators after their last doses, and the steps of these.
-
-    A thread without targets does not know of the doses.
-    """
-    count, part = len(synapses.rule.doses()), synapses.parts[0]
-    stored = (synapses.backend.array(part.key(name)) for name in ("level", "dosed"))
-    level, dosed = (one.reshape(-1, MODULATORS)[:, :count] for one in stored)
-    newest = dosed.argmax(axis=0), np.arange(count)
-    return level[newest], dosed[newest].astype(np.int64)
+        A thread without targets does not know of the doses.
+        """
+        count, part = len(self.rule.doses()), self.parts[0]
+        stored = (self.backend.array(part.key(name)) for name in ("level", "dosed"))
+        level, dosed = (one.reshape(-1, MODULATORS)[:, :count] for one in stored)
+        newest = dosed.argmax(axis=0), np.arange(count)
+        return level[newest], dosed[newest].astype(np.int64)
 
 
 class ChosenSynapses:

@@ -13,6 +13,7 @@ from support import assert_same_bits, recorded, started
 
 import neurodriver as nd
 from neurodriver.circuit.cut import cut
+from neurodriver.circuit.partition import partition
 from neurodriver.errors import CircuitError, ModelError
 
 STEPS = 50
@@ -37,6 +38,37 @@ def test_threads_and_chunks_change_no_bit(dtype: str) -> None:
     whole = run(dtype, threads=1, backend="cpu")
     for options in ({"threads": 2}, {"threads": 3, "chunk": 1}, {"threads": 2, "chunk": 7}):
         assert_same_bits(whole, run(dtype, backend="cpu", **options))
+
+
+def test_in_parts(tmp_path: Path) -> None:
+    """Weights are read, set, saved and restored as those of the whole."""
+    circuit, found = GIVEN.circuit(nd.OjaRule(eta=0.01), nd.OjaRule(eta=0.02)), []
+    options: dict[str, Any] = {"backend": "cpu"}
+    for number, (before, after) in enumerate([(None, None), (2, 3), (3, None)]):
+        path = tmp_path / f"{number}.h5"
+        with nd.LPU(circuit, DT, [GIVEN.input()], parts=before, **options) as lpu:
+            lpu.run(steps=20)
+            lpu["set 0"].set("weight", 0.9 * lpu["set 0"].get("weight"))
+            lpu.save(path)
+        with nd.LPU(circuit, DT, [GIVEN.input()], parts=after, **options) as lpu:
+            lpu.resume(path)
+            lpu.run(steps=STEPS - 20)
+            found.append({name: lpu[name].get() for name in ("set 0", "set 1")})
+    assert_same_bits(found[0], found[1])
+    assert_same_bits(found[0], found[2])
+
+
+def test_parts_whose_rules_read_more_than_connections_carry() -> None:
+    """Both ends of such a connection are in one part; another division is refused."""
+    circuit = GIVEN.circuit(Mixed(), nd.OjaRule())
+    mine = circuit.connections[1]
+    of = partition(circuit, 2)
+    assert (of[mine.source] == of[mine.target]).all()
+    apart = np.arange(circuit.count) % 2
+    with pytest.raises(CircuitError, match="they belong together"):
+        nd.LPU(circuit, DT, parts=apart, backend="cpu")
+    with pytest.raises(CircuitError, match=r"'r'; its rule Mixed reads h of the source"):
+        cut(circuit, apart, ["a", "b"])
 
 
 def test_saved_read_and_recorded(tmp_path: Path) -> None:

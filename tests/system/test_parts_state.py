@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 from cutting import network
-from learning_networks import RULES, trains
+from learning_networks import Counting, Pairs, Rewarded, trains
 from learning_networks import network as learning_network
 from support import DT, weighted_network
 
 import neurodriver as nd
 from neurodriver.circuit.partition import partition
-from neurodriver.errors import StateError
+from neurodriver.model.plasticity import Plasticity
 
 STEPS, CUT = 250, 153
 
@@ -120,6 +120,87 @@ def test_a_recording_goes_on(tmp_path: Path) -> None:
         assert lpu.step == 0 and np.array_equal(lpu.get("V"), begin)
 
 
+def learned(rule: type[Plasticity], parts: int | None) -> tuple[Any, dict[str, Any]]:
+    """Return a recording and what was seen of synapses that were read, set, called and stopped."""
+    circuit = learning_network(rule())
+    of = None if parts is None else partition(circuit, parts)
+    recorder, seen = nd.MemoryRecorder([("V", None), ("spike_state", None)]), {}
+    with nd.LPU(circuit, 1e-3, trains(circuit), recorder, parts=of, backend="cpu") as lpu:
+        synapses = lpu["learning"]
+        for steps in (37, 1, 45):
+            lpu.run(steps=steps)
+            seen |= {(name, steps): synapses.get(name) for name in synapses.names}
+        seen["sources"], seen["targets"] = synapses.sources, synapses.targets
+        seen["counts"], seen["edges"] = synapses.histogram(7)
+        seen["means"] = np.array([*synapses.means().values()])
+        synapses.set("weight", np.linspace(0.2, 0.8, len(synapses)))
+        synapses.set("weight", 0.5, at=[3, 11, 50])
+        synapses.set("weight", 0.25, of=("s1", None))
+        if "dopamine" in rule.modulators:
+            seen["level"] = synapses.get("dopamine")
+            synapses.set("dopamine", 0.75)
+        lpu.run(steps=20)
+        synapses.learn(False)
+        assert not synapses.learning
+        lpu.run(steps=20)
+        synapses.learn()
+        if rule.on_call:
+            synapses.call("scale", by=0.5)
+        lpu.run(steps=60)
+        if rule.bounds is not None:
+            with pytest.raises(nd.NeurodriverError, match=r"edge '[cs]\d' -> 'c\d': .* 0 to 1 "):
+                synapses.set("weight", 7.0)
+        seen["last"] = synapses.get()
+    return recorder, seen
+
+
+class Scaled(Pairs):
+    """Pairs, whose weights Python scales."""
+
+    on_call = {"scale(by)": "weight = clip(by * weight);"}
+
+
+@pytest.mark.parametrize("rule", [Scaled, Counting, Rewarded])
+@pytest.mark.parametrize("parts", [2, 3])
+def test_synapses_that_learn_are_read_and_set(rule: type[Plasticity], parts: int) -> None:
+    """All is as in the whole: numbers, tables, levels, and the bits of the run."""
+    (one, seen), (other, found) = learned(rule, None), learned(rule, parts)
+    assert seen.keys() == found.keys() and np.ptp(seen["last"]) > 0
+    for name, values in seen.items():
+        assert np.array_equal(values, found[name]), name
+    assert alike(one, other)
+
+
+@pytest.mark.parametrize("rule", [Scaled, Counting, Rewarded])
+def test_what_was_learned_goes_from_parts_to_parts(rule: type[Plasticity], tmp_path: Path) -> None:
+    """What 1, 2 or 3 parts save, 1, 2 or 3 parts go on from: with the bits of one run."""
+    circuit = learning_network(rule())
+
+    def begun(parts: int | None, recorder: nd.MemoryRecorder | None = None) -> nd.LPU:
+        of = None if parts is None else partition(circuit, parts)
+        more = [] if recorder is None else [recorder]
+        return nd.LPU(circuit, 1e-3, trains(circuit), more, parts=of, backend="cpu")
+
+    want = [("V", None), ("spike_state", None)]
+    wanted = nd.MemoryRecorder(want)
+    with begun(None) as lpu:
+        lpu.run(steps=CUT)
+        lpu.run(steps=120, record=[wanted])
+        expected = {name: lpu["learning"].get(name) for name in lpu["learning"].names}
+    for before, after in ((2, None), (None, 2), (2, 3), (3, 2)):
+        path = tmp_path / f"{before}{after}.h5"
+        with begun(before) as lpu:
+            lpu.run(steps=CUT)
+            lpu.save(path)
+        recorder = nd.MemoryRecorder(want)
+        with begun(after, recorder) as lpu:
+            lpu.resume(path)
+            lpu.run(steps=120)
+            for name, values in expected.items():
+                assert np.array_equal(values, lpu["learning"].get(name)), (before, after, name)
+        assert alike(wanted, recorder), (before, after)
+
+
 def test_what_parts_cannot_do(tmp_path: Path) -> None:
     """Each is an error that says so, and the LPU goes on."""
     circuit, inputs = made("late")
@@ -134,8 +215,3 @@ def test_what_parts_cannot_do(tmp_path: Path) -> None:
         with pytest.raises(nd.NeurodriverError, match="save between two runs"):
             lpu.run(5, checkpoint=tmp_path / "c.h5")
         lpu.run(5)
-    learns = learning_network(RULES[0]())
-    of = partition(learns, 2)
-    with nd.LPU(learns, 1e-3, trains(learns), parts=of, backend="cpu") as lpu:
-        with pytest.raises(StateError, match="connections that learn"):
-            lpu.save(tmp_path / "learned.h5")
