@@ -122,6 +122,9 @@ class Trains:
 class _Ahead:
     """Draws the blocks of trains in threads, and the next ones before they are asked for.
 
+    A block may take longer to draw than its steps take on a device. So at least as many blocks are
+    in the making as there are threads.
+
     Parameters
     ----------
     trains : Trains
@@ -129,15 +132,15 @@ class _Ahead:
 
     def __init__(self, trains: Trains) -> None:
         self._trains = trains
-        threads = max(1, min(_MOST_THREADS, cores() - 1))
-        self._pool = ThreadPoolExecutor(threads, "neurodriver-draws")
+        self._threads = max(1, min(_MOST_THREADS, cores() - 1))
+        self._pool = ThreadPoolExecutor(self._threads, "neurodriver-draws")
         self._drawn: dict[int, Future[_Window]] = {}
 
     def blocks(self, low: int, high: int) -> list[_Window]:
         """Return the blocks from ``low`` to ``high - 1``, each by itself."""
         for block in [one for one in self._drawn if one < low]:
             self._drawn.pop(block).cancel()
-        for block in range(low, 2 * high - low + 1):
+        for block in range(low, high + max(high - low, self._threads) + 1):
             if block not in self._drawn:
                 self._drawn[block] = self._pool.submit(self._trains._draw, block, block + 1)
         return [self._drawn[block].result() for block in range(low, high)]
