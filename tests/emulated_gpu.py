@@ -20,7 +20,14 @@ import numpy as np
 import pytest
 
 from neurodriver import Circuit, Connections, NDComponent, Parameter, State, StepInput
-from neurodriver.backends.cuda import backend, binding, event_lists, executors, schedule
+from neurodriver.backends.cuda import (
+    backend,
+    binding,
+    event_lists,
+    executors,
+    peers,
+    schedule,
+)
 from neurodriver.backends.cuda import device as device_module
 from neurodriver.backends.cuda import timers as timers
 from neurodriver.backends.cuda.transfers import Tables, at
@@ -118,6 +125,9 @@ class Stream:
 
     def begin(self, until: Any) -> None:
         """Do what waits, up to a piece of it, in a thread."""
+        if self.aside is not None and self.aside.done():
+            self.aside.result()
+            self.aside = None
         if self.aside is None:
             self.aside = Future()
             Thread(target=self._do_aside, args=(until, self.aside), daemon=True).start()
@@ -151,7 +161,7 @@ class Event:
         """Whether it has happened; somebody who asks may wait for it beside other things."""
         if self.mark in self.stream.work:
             self.stream.begin(self.mark)
-            return self.stream.aside is not None and self.stream.aside.done()
+            return False
         return True
 
     def time_till(self, other: Event) -> float:
@@ -193,6 +203,9 @@ class EmulatedDevice:
         self.queue = self.stream.work
 
     event = Event
+
+    def at_end(self, end: Callable[[], Any]) -> None:
+        """Nothing ends."""
 
     @contextmanager
     def current(self) -> Iterator[None]:
@@ -304,17 +317,25 @@ class Kernels:
             for a in group.model.accesses
         }
         given = own.device.code.address("nd_chunk")
-        self.given = at(given, (11,), np.int64)
+        self.given = at(given, (12,), np.int64)
+        self.shut = False  # as the host ends a launch that waits
         columns = len(self.program.units) + len(timers.REST)
         self.timers = at(own.device.code.address("nd_timers"), (TIMER_ROWS, columns), np.uint64)
 
     def advance(self, items: np.ndarray, first: int, last: int, end: int, parts: int) -> None:
         """Do a launch."""
-        window, gate, begin = (int(word) for word in self.given[8:])
+        window, gate, begin, sent = (int(word) for word in self.given[8:])
+        words = at(gate, (33,), np.int64)
         while window and (stop := first + window - (first - begin) % window) < last:
             self.go(items, first, stop, stop, parts)
-            words = at(gate, (33,), np.int64)
-            words[0], words[32] = stop, 0
+            if self.shut:
+                words[0] = first
+                return
+            words[32] = 0
+            if sent >= 0:
+                first = stop
+                continue
+            words[0] = stop
             while 0 <= words[16] < stop:
                 time.sleep(1e-5)
             if words[16] < 0:  # a kernel notes events of the row it has written, too
@@ -323,12 +344,16 @@ class Kernels:
                 return
             first = stop
         self.go(items, first, last, end, parts)
+        if window and sent >= 0:
+            words[0] = first if self.shut else last
 
     def go(self, items: np.ndarray, first: int, last: int, end: int, parts: int) -> None:
         """Do the steps before a gate."""
         if parts & 1:
             for item in items[items["what"] == schedule.INJECT]:
                 self.inject(item, first)
+        if self.shut:
+            return
         stage = [self.stage(int(what)) for what in items["what"][::-1]]
         order = np.argsort(stage, kind="stable")
         for k in range(first, last) if parts & 2 else []:
@@ -416,25 +441,54 @@ class Kernels:
 
     def inject(self, item: Any, k: int) -> None:
         """Write values into a row of the inputs."""
-        ring, table, actions, active, width, depth, start, count, back = self.table(0, item)
+        ring, table, actions, active, width, depth, start, count, back, words = self.table(0, item)
         place = k - int(self.given[4])
         action, row = int(at(actions + 4 * place, (1,), np.int32)[0]), k - back
-        if action == -2 or row < 0:
-            return
+        window, begin = int(self.given[8]), int(self.given[10])
         piece = slice(int(item["first"]), int(item["end"]))
-        to = at(ring, (depth, width), self.dtype)[row % depth, start : start + count]
         size = count * self.dtype.itemsize
-        values = at(table + action * size, (count,), self.dtype) if action >= 0 else np.zeros(count)
+        if words and k - begin >= window:
+            number, late = int(self.given[11]) + (k - begin) // window, (k - begin) % window
+            at_words = words + 2 * size * ((number & 1) * window + late)
+            values = self.awaited(at_words, count, piece, number)
+            if not ring:
+                return
+        elif action == -2 or row < 0 or not ring:
+            return
+        elif action >= 0:
+            values = at(table + action * size, (count,), self.dtype)
+        else:
+            values = np.zeros(count)
+        to = at(ring, (depth, width), self.dtype)[row % depth, start : start + count]
         to[piece] = values[piece]
         if active and values[piece].any():
             at(active, (depth,), np.int64)[row % depth] = row
 
+    def awaited(self, words: int, count: int, piece: slice, number: int) -> Any:
+        """Return values when the words of all of a piece have come."""
+        parts = at(words, (count * self.dtype.itemsize // 4, 2), np.uint32)
+        mine = slice(*(n * self.dtype.itemsize // 4 for n in (piece.start, min(piece.stop, count))))
+        while not self.shut and not (parts[mine, 1] == number).all():
+            time.sleep(1e-5)
+            self.shut = bool(at(int(self.given[9]), (17,), np.int64)[16] < 0)
+        assert self.shut or number > 0
+        return np.ascontiguousarray(parts[:, 0]).view(self.dtype)
+
     def take(self, row: list[int], item: Any, k: int, slot: int) -> None:
         """Copy a piece of a row."""
-        ring, elements, out, width, depth, start, count, *_ = row
+        ring, elements, out, width, depth, start, count, *_, words = row
         source = at(ring, (depth, width), self.dtype)[k % depth]
         where = at(elements, (count,), np.int32) if elements else start + np.arange(count)
         piece = slice(int(item["first"]), int(item["end"]))
+        if words:
+            window = int(self.given[8])
+            number = int(self.given[11]) + (k - 1 - int(self.given[10])) // window + 1
+            size = count * self.dtype.itemsize
+            parts = at(words + 2 * size * ((number & 1) * window + slot), (size // 4, 2), np.uint32)
+            mine = slice(*(n * self.dtype.itemsize // 4 for n in (piece.start, piece.stop)))
+            parts[mine, 0] = source[where[piece]].view(np.uint32)
+            parts[mine, 1] = number
+            return
         to = at(out + slot * count * self.dtype.itemsize, (count,), self.dtype)
         to[piece] = source[where[piece]]
 
@@ -560,6 +614,44 @@ def emulated(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("neurodriver.backends.cuda.gates._LOOK", 16)  # the device needs the GIL
 
 
+class EmulatedPeerMemory:
+    """Stands for ``PeerMemory``: all GPUs reach all memory."""
+
+    def __init__(self, device: EmulatedDevice, size: int) -> None:
+        memory = device.allocate(size)
+        memory.array[:] = 0
+        self.address = int(memory)
+        self.offer = np.array([self.address], np.int64).view(np.uint8)
+
+
+def emulated_opened(device: EmulatedDevice, offer: Any) -> tuple[int, Callable[[], Any]]:
+    """Stand for ``opened``."""
+    return int(offer.view(np.int64)[0]), lambda: None
+
+
+class EmulatedTrial:
+    """Stands for ``Trial``; ``all_reached``: whether GPUs reach each other's memory."""
+
+    all_reached = False
+
+    def __init__(self, number: int) -> None:
+        self.offer = np.array([number], np.int64).view(np.uint8)
+
+    def reaches(self, offers: list[Any]) -> bool:
+        """Whether the GPU reaches the memory of others."""
+        return self.all_reached
+
+
+@pytest.fixture
+def emulated_peers(emulated: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let each number be a GPU of its own, which reaches the memory of the others."""
+    monkeypatch.setattr(device_module, "place_of", lambda number: f"here {number}")
+    monkeypatch.setattr(device_module, "device_count", lambda: 8)
+    monkeypatch.setattr(peers, "PeerMemory", EmulatedPeerMemory)
+    monkeypatch.setattr(EmulatedTrial, "all_reached", True)
+    monkeypatch.setattr(peers, "opened", emulated_opened)
+
+
 def emulate(monkeypatch: pytest.MonkeyPatch) -> None:
     """Put the emulated device in the place of a GPU; nothing is compared while it runs."""
     monkeypatch.delenv("NEURODRIVER_VALIDATE", raising=False)
@@ -570,6 +662,7 @@ def emulate(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(backend, "compile_cubin", lambda text, arch: b"")
     monkeypatch.setattr(binding, "launch", _launch)
     monkeypatch.setattr(executors, "launch", _launch)
+    monkeypatch.setattr(peers, "Trial", EmulatedTrial)
     monkeypatch.setattr(event_lists, "launch", _launch)
     monkeypatch.setattr(timers, "_PEAKS", {})
     monkeypatch.setattr(timers, "copy_bandwidth", lambda nbytes, number: 1e12)

@@ -170,6 +170,32 @@ class Gated(Backend, Protocol):
         ...
 
 
+class PeerKernels(Protocol):
+    """Kernels that can exchange rows with those of other backends by themselves."""
+
+    def receive_buffer(self, size: int) -> tuple[int, NDArray[np.uint8]]:
+        """Return the address of memory for so many bytes of messages, and how others reach it."""
+        ...
+
+    def reach(self, offer: NDArray[np.uint8]) -> int:
+        """Return the address of the receive buffer of another backend."""
+        ...
+
+    def exchange(self, imports: Sequence[int], exports: Sequence[int], sent: int) -> None:
+        """Let kernels take the last inputs from words, and write all exports to words.
+
+        ``sent`` is how many messages there were before the run.
+        """
+        ...
+
+
+class Peered(Gated, Protocol):
+    """A backend with such kernels."""
+
+    @property
+    def peers(self) -> PeerKernels: ...
+
+
 @runtime_checkable
 class Interruptible(Backend, Protocol):
     """A backend whose call another thread can end, even in a kernel that does not return."""

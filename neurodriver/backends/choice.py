@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ..plan.program import Program
     from ..plan.spikes.drawer import Drawer
     from .base import Backend
+    from .cuda.peers import Trial
 
 EXECUTORS = ("resident", "stepwise")
 
@@ -211,6 +212,13 @@ def gpu_of(choice: Choice) -> str:
     from .cuda.device import place_of
 
     return place_of(gpu_number(choice))
+
+
+def trial_of(choice: Choice) -> Trial:
+    """Return what finds whether its GPU reaches the memory of others."""
+    from .cuda.peers import Trial
+
+    return Trial(gpu_number(choice))
 
 
 def gpu_number(choice: Choice) -> int:

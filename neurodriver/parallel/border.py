@@ -11,6 +11,7 @@ from ..plan.passes.join import Joined
 from .exchange import Exchange
 from .hosting import Host
 from .module import Module
+from .peer_exchange import PeerExchange
 from .routes import Routes
 from .window import Timing, variables_from
 
@@ -25,6 +26,7 @@ class RankBorder:
     timing: Timing
     gates: bool
     modules: Mapping[str, Module] = field(default_factory=dict)
+    peers: bool = False  # whether kernels write into each other's memory
     exported: set[str] = field(init=False)
     depth: Mapping[str, Callable[[int], int]] = field(init=False)
     window: int = field(init=False)
@@ -43,4 +45,6 @@ class RankBorder:
             takes = [b for b in routes.incoming if b.to_modules]
             host = Host(self.modules, sends, takes, routes.feeds)
         parts = self.world, routes, self.joined
+        if self.peers:
+            return PeerExchange(*parts, backend, self.timing)
         return Exchange(*parts, backend, self.timing, host)

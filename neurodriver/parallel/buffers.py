@@ -187,7 +187,10 @@ class Sends(_Side):
 
 
 class Takes(_Side):
-    """What comes in; ``tables`` has an entry for each staged block and variable read of it."""
+    """What comes in; ``tables`` has an entry for each staged block and variable read of it.
+
+    ``sources`` has the block of each table.
+    """
 
     def __init__(
         self,
@@ -216,13 +219,13 @@ class Takes(_Side):
                 self.put_in_place(i, *self.reads[i][0], 1 + timing.late)
         self.make_buffers(peers)
         self.tables: list[InputTable] = []
-        self._sources: list[int] = []
+        self.sources: list[int] = []
         for i in self.staged:
             for variable, first in self.reads[i]:
                 block, ring = self.blocks[i], list(rings).index(variable)
                 back = timing.back + block.of_modules
                 self.tables.append(InputTable(ring, first, len(block), None, None, 0, back))
-                self._sources.append(i)
+                self.sources.append(i)
         self._places_of(timing.window)
         self._addresses = [{i: v.ctypes.data for i, v in view.items()} for view in self.views]
         self._first: list[Array] = []
@@ -274,7 +277,7 @@ class Takes(_Side):
             done = window * self.timing.window + row
             rows = self._early.ctypes.data + done * self._early.itemsize
         at = len(self.backend.inputs) - len(self.tables)
-        for n, i in enumerate(self._sources):
+        for n, i in enumerate(self.sources):
             table = self.backend.inputs[at + n]
             table.table = self._first_at[i] if early else addresses[i]
             table.row_of_step = rows

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..backends.choice import Choice, agreed, gpu_of
+from ..backends.choice import Choice, agreed, gpu_of, trial_of
 from ..circuit.circuit import Circuit
 from ..errors import CircuitError, CircuitWarning, NeurodriverError, lines_of
 from ..mpi import World
@@ -27,6 +27,7 @@ from .deal import deal
 from .directory import PortColumns, port_table
 from .job_plan import JobPlan
 from .module import Module
+from .peer_exchange import EXCHANGING_KERNELS
 from .port_rows import PortRows
 from .routes import Routes, make_routes
 from .shared_draws import RandomKeys, random_keys, warn_of_shared
@@ -180,17 +181,18 @@ class Job:
             if least and any(len(ports) for _, _, ports in held):
                 least = 1  # what is recorded must be there in time
         shortest = [n for n in self.world.gather(least) if n]
+        least = 0 if lockstep else min(shortest, default=0)
+        # a kernel that waits would keep another process from its GPU
+        gates = least > 0 and all(gpus.values()) and len({*gpus.values()}) == len(gpus)
+        peers = EXCHANGING_KERNELS and gates and self._all_reach(joined is not None)
         if joined is None:
             return {}
-        least = 0 if lockstep else min(shortest, default=0)
         border = None
         if routes.incoming or routes.outgoing or self.modules:
-            # a kernel that waits would keep another process from its GPU
-            gates = least > 0 and all(gpus.values()) and len({*gpus.values()}) == len(gpus)
             timing = Timing.of(least, gates)
             choice = self._choice() or Choice.of()
             waits = gates or (least > 0 and not timing.lag and not choice.target.threads)
-            border = RankBorder(self.world, routes, joined, timing, waits, self.modules)
+            border = RankBorder(self.world, routes, joined, timing, waits, self.modules, peers)
         members = [
             Member(name, lpu.inputs, lpu.recorders, lpu.attributes, s.merge, keep=s.keep)
             for name, lpu in self.lpus.items()
@@ -214,6 +216,13 @@ class Job:
         for name, lpu in self.lpus.items():
             lpu.join(self.simulation, name)
         return {}
+
+    def _all_reach(self, computes: bool) -> bool:
+        """Return whether the GPUs of all ranks that compute reach each other's memory."""
+        trial = trial_of(self._choice() or Choice.of()) if computes else None
+        offers = [one for one in self.world.gather(trial and trial.offer) if one is not None]
+        reach = trial is None or trial.reaches(offers)
+        return all(self.world.gather(reach)) and len(offers) > 1
 
     def _choice(self) -> Choice | None:
         """Return the backend that the LPUs of this process ask for.

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import mpi, settings
-from ..backends.choice import Choice, gpu_of
+from ..backends.choice import Choice, gpu_of, trial_of
 from ..circuit.circuit import Circuit
 from ..circuit.drawn import Drawn
 from ..circuit.drawn_share import is_divided, least_steps
@@ -46,6 +46,7 @@ from .exchange import Left
 from .part_inputs import inputs_of_parts
 from .part_recorders import WholeRecording
 from .part_state import CircuitPart, PartedState
+from .peer_exchange import EXCHANGING_KERNELS
 from .routes import Routes, ValueBlock
 from .thread_ranks import Team
 from .timing import Exchanged
@@ -111,25 +112,27 @@ class PartedSimulation(PartedState):
             asked = {"the parts": _digest(self.of), "dt": dt, **{n: given[n] for n in names}}
             self._world.agree("LPU", of_circuit(circuit, inputs, recorders) | asked)
         with TASKS.task("LPU"):
-            waits = self._may_wait(list(choices.values()))
-            self._together(lambda: self._make(circuit, given, choices, waits))
+            waits, peers = waiting(list(choices.values()), self._everywhere)
+            self._together(lambda: self._make(circuit, given, choices, waits, peers))
         self._pool = ThreadPoolExecutor(len(self._parts), "neurodriver-part")
 
-    def _may_wait(self, choices: Sequence[Choice]) -> bool:
-        """Return whether a call may wait for other parts.
-
-        A kernel on a GPU may do so where no other part has the same GPU or the same process: what
-        another thread asks of the driver might wait for the kernel.
-        """
-        if not choices[0].target.threads:
-            return True
-        gpus = self._everywhere(lambda: [gpu_of(choice) for choice in choices])
-        return len(choices) == 1 and all(gpus) and len(set(gpus)) == len(gpus)
-
     def _make(
-        self, circuit: Circuit, given: dict[str, Any], choices: dict[int, Choice], waits: bool
+        self,
+        circuit: Circuit,
+        given: dict[str, Any],
+        choices: dict[int, Choice],
+        waits: bool,
+        peers: bool,
     ) -> None:
-        """Make the parts of this process; ``waits``: a call may wait for the others."""
+        """Make the parts of this process.
+
+        Parameters
+        ----------
+        waits : bool
+            Whether a call may wait for the others.
+        peers : bool
+            Whether kernels exchange rows.
+        """
         numbers, alone = list(choices), self._world.size == 1
         worlds: Sequence[World] = Team(self.count).ranks() if alone else [self._world]
         timing = Timing.of(least_crossing(circuit, self.of, self.dt), gates=True, late=0)
@@ -146,7 +149,9 @@ class PartedSimulation(PartedState):
             recorders: list[Recorder] = [one for one in kept if one]
             member = Member(None, mine, recorders, self._attributes, merge, keep=keep)
             choice = choices[share.part]
-            border = border_of(share, world, timing, waits, lists=not choice.target.threads)
+            lists = not choice.target.threads
+            border = border_of(share, world, timing, waits, lists)
+            border.peers = peers
             settings_of["choice"] = choice
             made = Simulation(share.circuit, self.dt, [member], **settings_of, border=border)
             own = np.flatnonzero(self.of == share.part)
@@ -319,6 +324,33 @@ def _send_again(part: CircuitPart) -> None:
     """Exchange the rows that the imports do not have: they may have been set."""
     if part.simulation.exchange is not None:
         part.simulation.exchange.begin(None, part.simulation.step)
+
+
+def waiting(
+    choices: Sequence[Choice], everywhere: Callable[[Callable[[], list[Any]]], list[Any]]
+) -> tuple[bool, bool]:
+    """Return whether a call may wait for other parts, and whether kernels exchange rows.
+
+    Kernels on GPUs do so where each part has a GPU of its own, and all reach each other's memory.
+    Elsewhere a kernel may wait for the host only where no other part is in its process.
+
+    Parameters
+    ----------
+    choices : sequence of Choice
+        Of the parts of this process.
+    everywhere : callable
+        Returns what all processes have found.
+    """
+    if not choices[0].target.threads:
+        return True, False
+    gpus = everywhere(lambda: [gpu_of(choice) for choice in choices])
+    if not all(gpus) or len(set(gpus)) < len(gpus) or len(gpus) < 2:
+        return False, False
+    trials = [trial_of(choice) for choice in choices] if EXCHANGING_KERNELS else []
+    offers = everywhere(lambda: [one.offer for one in trials])
+    reach = everywhere(lambda: [one.reaches(offers) for one in trials])
+    peers = len(reach) == len(gpus) and all(reach)
+    return peers or len(choices) == 1, peers
 
 
 def part_of_each(circuit: Circuit, parts: Any, ranks: int) -> Numbers:

@@ -10,6 +10,7 @@ from support import DT, model, weighted_network
 
 import neurodriver as nd
 from neurodriver.backends.cuda.backend import CUDABackend
+from neurodriver.parallel.peer_exchange import PeerExchange
 
 
 def recorded(
@@ -34,7 +35,7 @@ def recorded(
     "devices", [[0, 0], [0, 0, 0], pytest.param([0, 1], marks=pytest.mark.needs("two GPUs"))]
 )
 def test_bits_of_the_whole_on_gpus(devices: list[int], least: int, executor: str) -> None:
-    """Windows begin at any step, and each is a launch."""
+    """Windows begin at any step; on a GPU that is shared each is a launch."""
     circuit, runs = weighted_network(300, least), (103, 40, 157)
     expected, times, _ = recorded(circuit, runs, backend="cpu")
     assert len(times["time"]) > 100
@@ -45,7 +46,9 @@ def test_bits_of_the_whole_on_gpus(devices: list[int], least: int, executor: str
     assert np.array_equal(expected, one) and np.array_equal(expected, found)
     for key in ("time", "index"):
         assert np.array_equal(times[key], its[key]) and np.array_equal(times[key], spikes[key])
-    assert all(not one.gated and one.window == least for one in exchanges)
+    apart = executor == "resident" and len(set(devices)) == len(devices)
+    assert all(one.gated == apart and one.window == least for one in exchanges)
+    assert all(isinstance(one, PeerExchange) == apart for one in exchanges)
     assert len(exchanges) == len(devices)
 
 

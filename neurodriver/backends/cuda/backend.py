@@ -29,6 +29,7 @@ from .gates import Gates, Serve
 from .lane import Lane
 from .live import DeviceLiveMemory
 from .on_device import DeviceMemory
+from .peers import Peers
 from .spike_delivery import parts_of, plan_delivery, with_learning
 from .staging import Staging
 from .timers import DeviceTimers, peak_bandwidth
@@ -89,6 +90,7 @@ class CUDABackend:
             self.binding.take(self.generated)
             gates = gates and executor == "resident" and not self.instances.stepwise
             self.gates = Gates(self.device, gates)
+            self.peers = Peers(self)
         self.plan = self._planned(plan)
         self.threads = self.plan.warps
         self.device_seconds, self._done = 0.0, 0
@@ -189,25 +191,24 @@ class CUDABackend:
         self.inputs, self.probes, self.events = inputs, probes, events
         self.exports = list(exports)
         with self.device.current():
-            self._staging = Staging(self, inputs, probes, events, self.exports)
-            self._stages = [self._staging, *self._staging.reserved(self._lanes)]
-            given, *rest = self._staging.pieces
+            self.staging = Staging(self, inputs, probes, events, self.exports)
+            self._stages = [self.staging, *self.staging.reserved(self._lanes)]
+            given, *rest = self.staging.pieces
             delivery = [self.delivery.delivery_items(self.plan, self.generated.tasks)]
             self.launches.distribute(self.generated.tasks, [given, delivery, *rest])
 
     @property
     def longest(self) -> int:
         """Steps of a call at most, by the memory for what they record."""
-        return self._staging.longest
+        return self.staging.longest
 
     def run(self, first: int, steps: int) -> int:
         """Advance ``steps`` steps from step ``first``; return how many were done."""
         with held_back(self.gates.window > 0):
-            done = self.begin(first, steps, beside=False)
-            done = self.gates.pass_all(first, first + done, self._in_flight[0].ended)
+            begun = self.begin(first, steps, beside=False)
+            done = self.gates.pass_all(first, first + begun, self._in_flight[0].ended)
         self.land(done)
-        if self.gates.window:
-            self.launches.arrivals = self.gates.arrivals
+        self.gates.settle(self.launches, self.code, done < begun)
         return done
 
     def gate(self, window: int, serve: Serve, first: int = 0) -> bool:
@@ -222,13 +223,13 @@ class CUDABackend:
     def begin(self, first: int, steps: int, beside: bool = True) -> int:
         """Begin what ``run`` does; ``beside``: rows come to the host while the next call runs."""
         self.check_open()
-        steps = self._staging.most(steps)
+        steps = self.staging.most(steps)
         lane = next(one for one in self._lanes if one not in self._in_flight)
         device = self.device
         with device.current():
             if self._in_flight:
                 self._sent.synchronize()  # what the last call sent lies where this one writes
-            self._staging.send(first, steps, lane)
+            self.staging.send(first, steps, lane)
             if beside:
                 self._sent.record(device.stream)
             lane.begin.record(device.stream)
@@ -238,7 +239,7 @@ class CUDABackend:
             lane.end.record(device.stream)
             self.twins.begin_receiving()
             lane.begin_receiving(beside)
-        self._staging.expect(lane)
+        self.staging.expect(lane)
         self._in_flight.append(lane)
         self._done += steps
         return steps
@@ -264,9 +265,9 @@ class CUDABackend:
         """Let instances write row ``step + 1``."""
         with self.device.current():
             self.instances.run_step(step)
-            if self._staging.exports:  # taken before that, so taken again
+            if self.staging.exports:  # taken before that, so taken again
                 self.launches.export_again(step)
-                for stage in self._staging.exports:
+                for stage in self.staging.exports:
                     stage.again()
                 self.device.stream.synchronize()
 

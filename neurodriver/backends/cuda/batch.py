@@ -258,9 +258,9 @@ class CUDABatch(CUDABackend):
         """Distribute the work of each copy over the warps of its blocks."""
         self.inputs, self.probes, self.events = inputs, probes, events
         with self.device.current():
-            self._staging: Any = BatchStaging(self, inputs, probes, events)
-            self._stages = [self._staging, *self._lanes]
-            given, *rest = self._staging.pieces
+            self.staging: Any = BatchStaging(self, inputs, probes, events)
+            self._stages = [self.staging, *self._lanes]
+            given, *rest = self.staging.pieces
             delivery = [self.delivery.delivery_items(self.plan, self.generated.tasks)]
             self.launches.distribute(self.generated.tasks, [given, delivery, *rest])
 

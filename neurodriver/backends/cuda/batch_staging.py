@@ -91,7 +91,7 @@ class CopyTables:
             self._heads[:, word] = words
         self._recorded = place + 1
 
-    def begin_sending(self, first: int, end: int, fuzz: int, gates: tuple[int, int, int]) -> None:
+    def begin_sending(self, first: int, end: int, fuzz: int, gates: tuple[int, ...]) -> None:
         """Queue the copy of the tables, for a chunk of steps ``first`` to ``end - 1``."""
         self._heads[:, 4 : Tables.FIRST] = first, fuzz, self._recorded, end, *gates
         for address, array in ((int(self._memory), self._rows), (self._chunks, self._heads)):
@@ -211,9 +211,9 @@ class BatchStaging:
             copies = slice(i // self._slots, i // self._slots + 1) if own else slice(None)
             none = stage.actions[:0]
             actions = self._tables.put_actions(i, stage.actions if changed else none)
-            _, table, *_, width, depth, start, count, back = stage.bring(actions)
+            _, table, *_, width, depth, start, count, back, words = stage.bring(actions)
             ring, active = self._places[self._rings[0][i]]
-            shape = width, depth, start, count, back
+            shape = width, depth, start, count, back, words
             fields = (ring[copies], table, actions, active[copies], *shape)
             self._tables.put(0, i % self._slots, fields, copies)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes as ct
 import socket
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -164,6 +164,10 @@ class Device:
         self._holdings.add(lambda: free(address))
         raw: Any = (ct.c_byte * size).from_address(address)
         return np.ndarray((count,), dtype, buffer=raw)
+
+    def at_end(self, end: Callable[[], Any]) -> None:
+        """Do something when the device is dropped."""
+        self._holdings.add(end)
 
     def event(self) -> DeviceEvent:
         """Return an event, which no stream has yet."""

@@ -50,6 +50,8 @@ class InputStage:
     ----------
     actions : (steps,) int32
         Of each step: row of the values, -1 for zeros, or ``NOTHING``.
+    words : int
+        Where the kernel of another GPU writes the values (``peers.cuh``), or 0.
     """
 
     def __init__(self, owner: CUDABackend, table: InputTable) -> None:
@@ -65,8 +67,10 @@ class InputStage:
         self._steady = False
         self._chunk: EventChunk | None = None
         self._entered: EnteredEvents | None = None
-        self.actions = np.empty(0, np.int32)
+        self.actions, self.words = np.empty(0, np.int32), 0
         ring, active = owner.ring_address(name), owner.active_address(name)
+        if table.ring < 0:  # what comes is awaited, and goes nowhere
+            ring, active = 0, 0
         shape = self._ring.width, self._ring.depth, table.first, table.count, table.back
         self._head, self._tail = ring, (active, *shape)
 
@@ -122,11 +126,11 @@ class InputStage:
                 self._entered = EnteredEvents(self._owner.device, self._owner.code)
             self._entered.enter(self._chunk, address)
             self._held = -1
-            return (self._head, address, actions, *self._tail)
+            return (self._head, address, actions, *self._tail, self.words)
         address = twins.of(table.table)
         if address:
             twins.send(table.table, size)
-            return (self._head, address, actions, *self._tail)
+            return (self._head, address, actions, *self._tail, self.words)
         address = self._values.room(max(size, 1))
         version = table.version
         if size and (not version or version != self._held or self._used > self._rows):
@@ -134,7 +138,7 @@ class InputStage:
             self._owner.device.send(address, table.table, size)
             self._held = version or -1
             self._rows = self._used
-        return (self._head, address, actions, *self._tail)
+        return (self._head, address, actions, *self._tail, self.words)
 
     def _actions_of(self, rows: NDArray[np.int32], first: int) -> NDArray[np.int32]:
         """Return the actions of steps; ``NOTHING`` where the row already holds the values."""
@@ -193,6 +197,11 @@ class ProbeStage:
         Whether the rows are those that the steps write, one each step.
     width : int
         Columns of a row of all copies; 0: there are none but its own.
+
+    Attributes
+    ----------
+    words : int
+        Where the rows go in the memory of another GPU (``peers.cuh``), or 0.
     """
 
     def __init__(
@@ -205,10 +214,13 @@ class ProbeStage:
         self.row_bytes = width * owner.dtype.itemsize
         self._head = owner.ring_address(ring.variable), self._elements.list
         self._tail = ring.width, ring.depth, self._elements.start, width
-        self._twin, self._taken = 0, 0
+        self._twin, self._taken, self.words = 0, 0, 0
 
     def expect(self, first: int, steps: int) -> int:
         """Return the bytes of a chunk's rows that need memory on the device."""
+        if self.words:  # rows do not come to the host
+            self._taken = self._twin = 0
+            return 0
         interval = self._probe.interval
         taken = steps if self._exported else (first + steps) // interval - first // interval
         self._taken = taken * self.row_bytes
@@ -222,7 +234,8 @@ class ProbeStage:
         """Return the fields of the kernel's table, for rows at ``address``."""
         self._address = self._twin or address
         interval = self._probe.interval
-        return (*self._head, self._address, *self._tail, -(first + 1) % interval, interval)
+        shape = *self._tail, -(first + 1) % interval, interval
+        return (*self._head, self._address, *shape, self.words)
 
     def again(self) -> None:
         """Queue the copy of the rows of the last chunk once more."""

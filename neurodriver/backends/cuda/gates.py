@@ -1,9 +1,11 @@
-"""``Gates``: a running kernel waits at a gate until the host has exchanged rows with other
-processes.
+"""``Gates``: a running kernel waits at a gate until rows have been exchanged with other processes.
 
 A gate ends each window of the exchange. The kernel reports how many steps are done; the host
 exchanges the rows and reports how many steps may be done. Rows and reports lie in page-locked
 memory of the host, so that a window needs neither a launch nor a copy.
+
+Where kernels write into each other's memory (``peers.cuh``), they exchange the rows themselves. The
+host only asks now and then whether another process has failed, and then ends the launch.
 """
 
 from __future__ import annotations
@@ -12,8 +14,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ...mpi.waiting import wait_until
 from ...system import give_way
-from .device import Device
+from .device import Device, Loaded
+from .executors import Launches
 
 Serve = Callable[[int], bool]
 """Exchanges rows after a number of steps; returns whether to go on."""
@@ -43,10 +47,13 @@ class Gates:
         Steps between gates; 0: there are none.
     first : int
         The step at which the first window begins.
+    sent : int
+        Messages of kernels before that; -1: the host exchanges the rows.
     """
 
     def __init__(self, device: Device, possible: bool) -> None:
-        self.possible, self.window, self.first = possible, 0, 0
+        self._device = device
+        self.possible, self.window, self.first, self.sent = possible, 0, 0, -1
         self._words = device.pinned(48, np.int64)
         self._words[:] = 0
         self._serve: Serve = lambda step: True
@@ -58,9 +65,21 @@ class Gates:
         return self.possible
 
     @property
-    def fields(self) -> tuple[int, int, int]:
-        """Window, address of the shared words and first step, as the kernel reads them."""
-        return self.window, self._words.ctypes.data, self.first
+    def fields(self) -> tuple[int, int, int, int]:
+        """Window, address of the shared words, first step, messages, as the kernel reads them."""
+        return self.window, self._words.ctypes.data, self.first, self.sent
+
+    def settle(self, launches: Launches, code: Loaded, left: bool) -> None:
+        """Count the barriers of a launch; let later ones pass if it had to end (``left``)."""
+        if self.window:
+            launches.arrivals = self.arrivals
+        if left:
+            with self._device.current():
+                self._device.upload(code.address("nd_shut"), np.array([np.iinfo(np.int64).max]))
+
+    def open(self) -> None:
+        """Let the next launch pass."""
+        self._words[[_REACHED, _OPEN]] = 0
 
     @property
     def arrivals(self) -> int:
@@ -77,6 +96,8 @@ class Gates:
         """
         if not self.window:
             return end - first
+        if self.sent >= 0:
+            return self._watch(first, ended)
         begin = first + self.window - (first - self.first) % self.window
         for step in range(begin, end, self.window):
             looks = 0
@@ -94,3 +115,17 @@ class Gates:
             if not going:
                 return step - first
         return end - first
+
+    def _watch(self, first: int, ended: Callable[[], bool]) -> int:
+        """Wait for a launch whose kernel exchanges rows itself; return the steps it does."""
+
+        def ask() -> None:
+            if self._words[_OPEN] != _LEAVE and not self._serve(first):
+                self._words[_OPEN] = _LEAVE
+
+        try:
+            wait_until(ended, 0, "the GPU", ask)
+        except BaseException:
+            self._words[_OPEN] = _LEAVE
+            raise
+        return int(self._words[_REACHED]) - first

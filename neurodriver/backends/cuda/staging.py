@@ -92,6 +92,7 @@ class Staging:
     def send(self, first: int, steps: int, lane: Lane) -> None:
         """Queue the copies of the inputs of a chunk, and reserve memory for its results."""
         tables = self._tables
+        self._gates.open()
         self._twins.forget()
         moved = tables.room(steps)
         for i, given in enumerate(self._inputs):
@@ -111,6 +112,14 @@ class Staging:
         self._twins.begin_sending()
         lane.events.clear()
         tables.begin_sending(first, first + steps, self._fuzz, self._gates.fields)
+
+    def connect(self, imports: Sequence[int], exports: Sequence[int]) -> None:
+        """Let the kernel take the last inputs from words, and write exports to words."""
+        last = self._inputs[len(self._inputs) - len(imports) :]
+        for given, words in zip(last, imports, strict=True):
+            given.words = words
+        for stage, words in zip(self.exports, exports, strict=True):
+            stage.words = words
 
     def reserved(self, lanes: Sequence[Lane]) -> Sequence[Lane]:
         """Return lanes after they have taken their memory for events, so that no call has to."""

@@ -157,11 +157,11 @@ class Tables:
         Rows of each table.
     """
 
-    FIELDS = 9, 9, 10, 9
+    FIELDS = 10, 10, 10, 10
     RECORDED = 4
     """Largest number of event tables that the computing warps record."""
 
-    FIRST = 11
+    FIRST = 12
     """Words before those tables."""
 
     HEAD = FIRST + RECORDED * FIELDS[2]
@@ -220,7 +220,7 @@ class Tables:
         """Set a table of events that the computing warps record."""
         self._recorded[row] = fields
 
-    def begin_sending(self, first: int, end: int, fuzz: int, gates: tuple[int, int, int]) -> None:
+    def begin_sending(self, first: int, end: int, fuzz: int, gates: tuple[int, ...]) -> None:
         """Queue the copy of the tables, for a chunk of steps ``first`` to ``end - 1``."""
         self._words[4 : self.FIRST] = first, fuzz, len(self._recorded), end, *gates
         for place, fields in enumerate(self._recorded.values()):

@@ -39,12 +39,15 @@ ND_FN int nd_late(const nd_item &item) { return item.which >> 16; }
 
 enum { ND_BATCH = 4 };      /* loads of a thread in flight */
 
+#include "peers.cuh"
+
 static __device__ void nd_inject(const nd_item &item, long long k)
 {
     const nd_input &in = nd_chunk.input[nd_table_of(item)];
+    if (nd_take_row(in, item, k)) return;
     const int action = in.action[k - nd_chunk.first];
     const long long row = k - in.back;
-    if (action == -2 || row < 0) return;
+    if (action == -2 || row < 0 || !in.ring) return;
     real *to = in.ring + nd_row_index(row, in.depth) * in.width + in.first;
     const real *from = in.table + (action < 0 ? 0 : action) * in.count;
     bool any = false;
@@ -96,8 +99,10 @@ static __device__ void nd_publish(const nd_item &item, long long k, bool last)
 #if ND_GATES
     if (nd_chunk.window) {
         const int slot = (int)((k - 1 - nd_chunk.gated) % nd_chunk.window);
-        if (k > nd_chunk.first && (last || slot + 1 < nd_chunk.window))
-            nd_copy(nd_chunk.exported[nd_table_of(item)], item, k, slot);
+        if (k <= nd_chunk.first || (!last && slot + 1 == nd_chunk.window)) return;
+        const nd_probe &p = nd_chunk.exported[nd_table_of(item)];
+        if (p.words) nd_send_row(p, item, k);
+        else nd_copy(p, item, k, slot);
         return;
     }
 #endif

@@ -34,6 +34,9 @@ ND_FN void nd_go(const nd_item *items, const int *offsets, long long first, long
         loop.timer.add(ND_RECORDING);
         loop.barrier();
     }
+#if ND_GATES
+    if (nd_is_shut(first)) parts = 0;
+#endif
     if (parts & ND_STEPS) {
         loop.learn_first();
 #if ND_HOLDS
@@ -73,8 +76,6 @@ ND_FN void nd_go(const nd_item *items, const int *offsets, long long first, long
 }
 
 #if ND_GATES
-extern "C" { __device__ int nd_shut; }
-
 /* The end of a window of the exchange with other processes: reports to the host that
  * `k` steps are done, and waits until the rows of the others are there. Returns false to stop. */
 static __device__ __noinline__ bool nd_gate(long long k, int width, unsigned &arrivals)
@@ -88,11 +89,11 @@ static __device__ __noinline__ bool nd_gate(long long k, int width, unsigned &ar
         asm volatile("st.release.sys.global.s64 [%0], %1;" :: "l"(nd_chunk.gate), "l"(k) : "memory");
         do asm volatile("ld.acquire.sys.global.s64 %0, [%1];" : "=l"(open) : "l"(nd_chunk.gate + 16) : "memory");
         while (open >= 0 && open < k);
-        __stcg(&nd_shut, (int)(open < 0));
+        if (open < 0) __stcg(&nd_shut, k);
     }
     loop.barrier();
     arrivals = loop.arrivals;
-    return !__ldcg(&nd_shut);
+    return !nd_is_shut(k);
 }
 #endif
 
@@ -117,10 +118,14 @@ nd_advance(const nd_item *items, const int *offsets, long long first, long long 
         const long long next = window ? first + window - (first - nd_chunk.gated) % window : last;
         const long long stop = next < last ? next : last;
         nd_go(items, offsets, first, stop, next < last ? stop : end, parts, width, arrivals);
-        if (stop == last || !nd_gate(stop, width, arrivals)) break;
+        if (nd_is_shut(first)) break;
         first = stop;
+        if (stop == last || (nd_chunk.sent < 0 && !nd_gate(stop, width, arrivals))) break;
     }
-    if (nd_chunk.window && blockIdx.x + threadIdx.x == 0) nd_chunk.gate[32] = arrivals;
+    if (nd_chunk.window && blockIdx.x + threadIdx.x == 0) {
+        if (nd_chunk.sent >= 0) nd_chunk.gate[0] = first;
+        nd_chunk.gate[32] = arrivals;
+    }
 #else
     nd_go(items, offsets, first, last, end, parts, width, arrivals);
 #endif

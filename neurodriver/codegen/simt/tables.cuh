@@ -1,12 +1,15 @@
 /* Tables that describe the inputs and outputs of a chunk of steps. The host fills them. Every field
  * is 8 bytes wide. */
 
+typedef unsigned long long nd_peer_word;
+
 struct nd_input {           /* values of one variable for slots first .. first + count */
     real *ring;             /* row 0 */
     const real *table;      /* (rows, count) */
     const int *action;      /* of each step of the chunk: row of the table, -1: zeros, -2: nothing */
     long long *active;      /* or null */
     long long width, depth, first, count, back;
+    const nd_peer_word *words;   /* what the kernel of another GPU has written (peers.cuh), or null */
 };
 
 struct nd_probe {           /* rows of one variable, every interval-th step */
@@ -16,6 +19,7 @@ struct nd_probe {           /* rows of one variable, every interval-th step */
     long long width, depth, start, count;
     long long offset;       /* first step of the chunk that is recorded - first step */
     long long interval;
+    nd_peer_word *words;         /* in the memory of another GPU (peers.cuh), or null */
 };
 
 struct nd_events {          /* which elements of one variable are not zero, as bits */
@@ -40,6 +44,7 @@ struct nd_run {
     long long *gate;        /* in memory of the host: [0] steps done, [16] steps that may be done, */
                             /* -1: no more; [32] arrivals at the barrier at the end of a launch */
     long long gated;        /* the step from which on windows are counted */
+    long long sent;         /* messages of kernels before that step; -1: the host exchanges rows */
     nd_events recorded[4];  /* events that are recorded by the warps that compute them */
 };
 

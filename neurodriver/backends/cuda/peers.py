@@ -1,0 +1,167 @@
+"""``PeerMemory``: memory of a GPU that the kernels of other GPUs of the same host write into.
+
+In one process a GPU gets access to the memory of another one (peer access). Between processes the
+memory is opened by a handle (CUDA IPC). `codegen/simt/peers.cuh` writes and reads it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import socket
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .device import Device
+from .driver import DeviceError, primary_context
+
+if TYPE_CHECKING:
+    from .backend import CUDABackend
+
+Offer = NDArray[np.uint8]
+"""How others reach the memory, as bytes that travel in any message."""
+
+_OFFER = np.dtype([("process", np.uint64), ("host", "S64"), ("number", np.int64),
+                   ("address", np.uint64), ("handle", np.uint8, 64)])  # fmt: skip
+
+OFFER_BYTES = _OFFER.itemsize
+
+_BLOCK = 2 << 20
+"""Bytes that memory takes a multiple of: a handle opens whole blocks of the driver."""
+
+_OPEN_WITH_ACCESS = 1
+"""``CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS``."""
+
+
+@cache
+def _process() -> int:
+    """Return a number of this process that no other one has."""
+    return secrets.randbits(63)
+
+
+def _host() -> bytes:
+    """Return the name of this host, as far as an offer has room."""
+    return socket.gethostname().encode()[:64]
+
+
+class PeerMemory:
+    """Zeros on a GPU, until the device is dropped.
+
+    Parameters
+    ----------
+    device : Device
+        Whose context is the current one.
+    size : int
+        Bytes.
+
+    Attributes
+    ----------
+    address : int
+    offer : Offer
+        Lets others reach it, see `opened`.
+    """
+
+    def __init__(self, device: Device, size: int) -> None:
+        whole = -(-max(size, 1) // _BLOCK) * _BLOCK
+        memory = device.allocate(whole)
+        self.address = int(memory)
+        device.clear(self.address, whole)
+        device.wait()
+        handle = device.driver.cuIpcGetMemHandle(self.address)
+        fields = np.zeros(1, _OFFER)
+        fields["process"], fields["host"] = _process(), _host()
+        fields["number"], fields["address"] = device.number, self.address
+        fields["handle"] = np.frombuffer(bytes(handle.reserved), np.uint8)
+        self.offer: Offer = fields.view(np.uint8)
+
+
+class Peers:
+    """Lets the kernels of a backend exchange rows with those of others; see `base.PeerKernels`."""
+
+    def __init__(self, owner: CUDABackend) -> None:
+        self._owner, self._device = owner, owner.device
+
+    def receive_buffer(self, size: int) -> tuple[int, Offer]:
+        """Return the address of memory for so many bytes of messages, and how others reach it."""
+        with self._device.current():
+            made = PeerMemory(self._device, size)
+        return made.address, made.offer
+
+    def reach(self, offer: Offer) -> int:
+        """Return the address of the receive buffer of another GPU."""
+        with self._device.current():
+            address, close = opened(self._device, offer)
+        self._device.at_end(close)
+        return address
+
+    def exchange(self, imports: Sequence[int], exports: Sequence[int], sent: int) -> None:
+        """Let kernels take the last inputs from words, and write all exports to words."""
+        self._owner.staging.connect(imports, exports)
+        self._owner.gates.sent = sent
+
+
+class Trial:
+    """Finds whether a GPU reaches the memory of some others, before a circuit is built.
+
+    Parameters
+    ----------
+    number : int
+        Of the GPU.
+
+    Attributes
+    ----------
+    offer : Offer
+        Of some memory of the GPU; all zeros where it cannot be offered.
+    """
+
+    def __init__(self, number: int) -> None:
+        self._device = Device(number)
+        self.offer = np.zeros(OFFER_BYTES, np.uint8)
+        with contextlib.suppress(DeviceError), self._device.current():
+            self.offer = PeerMemory(self._device, 1).offer
+
+    def reaches(self, offers: Sequence[Offer]) -> bool:
+        """Whether the GPU reaches all of this memory."""
+        try:
+            with self._device.current():
+                for offer in offers:
+                    if not np.array_equal(offer, self.offer):
+                        opened(self._device, offer)[1]()
+        except DeviceError:
+            return False
+        return True
+
+
+def opened(device: Device, offer: Offer) -> tuple[int, Callable[[], Any]]:
+    """Return the address at which a GPU's kernels reach offered memory, and what closes it.
+
+    Raises
+    ------
+    DeviceError
+        Where they do not reach it.
+    """
+    fields, driver = offer.view(_OFFER)[0], device.driver
+    if fields["host"] != _host():
+        raise DeviceError(f"GPU {device.number} does not reach the memory of another host")
+    if fields["process"] == _process():
+        _give_access(device, int(fields["number"]))
+        return int(fields["address"]), lambda: None
+    handle = driver.api.CUipcMemHandle()
+    handle.reserved = fields["handle"].tobytes()
+    address = int(driver.cuIpcOpenMemHandle(handle, _OPEN_WITH_ACCESS))
+    return address, lambda: driver.cuIpcCloseMemHandle(address)
+
+
+def _give_access(device: Device, other: int) -> None:
+    """Let a GPU reach the memory of another one of this process."""
+    if other == device.number:
+        return
+    api: Any = device.driver.api
+    (status,) = api.cuCtxEnablePeerAccess(primary_context(api, other), 0)
+    fine = api.CUresult.CUDA_SUCCESS, api.CUresult.CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED
+    if status not in fine:
+        raise device.driver.error(status)

@@ -1,0 +1,130 @@
+"""Kernels that write into each other's memory, on GPUs of plain Python: bits of the whole."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from emulated_gpu import emulated, emulated_peers, random_circuit
+from support import DT
+
+import neurodriver as nd
+from neurodriver import LPU, MemoryRecorder
+from neurodriver.parallel.peer_exchange import PeerExchange
+
+__all__ = ["emulated", "emulated_peers"]
+pytestmark = pytest.mark.usefixtures("emulated_peers")
+
+EVERYTHING = [("V", None), ("spike_state", None), ("I", None)]
+
+
+def longer(circuit: nd.Circuit, steps: int) -> nd.Circuit:
+    """Return a circuit with later connections."""
+    links = [replace(one, delay=one.delay + steps * DT) for one in circuit.connections]
+    return circuit.with_parts(circuit.groups, links)
+
+
+def run(
+    circuit: nd.Circuit, inputs: Any, runs: tuple[int, ...] = (33, 1, 26), **given: Any
+) -> tuple[Any, Any, list[Any]]:
+    """Return what was recorded, and the exchange of each part."""
+    recorder = MemoryRecorder(EVERYTHING)
+    with LPU(circuit, DT, inputs, [recorder], **given) as lpu:
+        for steps in runs:
+            lpu.run(steps=steps)
+        parts = getattr(lpu.simulation, "_parts", [])
+        return recorder.get("V"), recorder.get("spike_state"), [part.exchange for part in parts]
+
+
+@pytest.mark.parametrize("later", [0, 1, 4])
+@pytest.mark.parametrize("devices", [2, [3, 1, 2], 4])
+def test_bits_of_the_whole(devices: Any, later: int, dtype: str) -> None:
+    """Windows of a step and more, runs that end within a window, and 2 to 4 GPUs."""
+    circuit, inputs = random_circuit(20, 5)
+    circuit = longer(circuit, later)
+    expected = run(circuit, inputs, dtype=dtype)
+    found = run(circuit, inputs, dtype=dtype, backend="cuda", devices=devices)
+    assert np.array_equal(expected[0], found[0]) and np.ptp(found[0]) > 0
+    for key in ("time", "index"):
+        assert np.array_equal(expected[1][key], found[1][key]) and len(found[1][key])
+    for one in found[2]:
+        assert isinstance(one, PeerExchange) and one.gated and one.window == 1 + later
+        assert one.received > 0
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_parts_that_only_send(count: int) -> None:
+    """A part that nobody sends to does not run ahead of those that it sends to."""
+    circuit, inputs = random_circuit(12, 2)
+    neurons = np.arange(circuit.count)
+    part = np.minimum(neurons * count // circuit.count, count - 1)
+    links = []
+    for one in circuit.connections:
+        forward = part[one.source] <= part[one.target]
+        links.append(
+            replace(
+                one, source=one.source[forward], target=one.target[forward],
+                delay=one.delay[forward],
+            )
+        )  # fmt: skip
+    circuit = circuit.with_parts(circuit.groups, links)
+    expected = run(circuit, inputs)
+    found = run(circuit, inputs, backend="cuda", devices=list(range(count)), parts=part)
+    assert np.array_equal(expected[0], found[0]) and np.ptp(found[0]) > 0
+    assert len(found[2]) == count
+
+
+def test_values_that_are_set() -> None:
+    """What is set between two runs is what others read, and earlier messages mean nothing."""
+    circuit, inputs = random_circuit(20, 7)
+    found: list[Any] = []
+    ways: list[dict[str, Any]] = [{"backend": "cpu"}, {"backend": "cuda", "devices": 2}]
+    for given in ways:
+        with LPU(circuit, DT, inputs, **given) as lpu:
+            lpu.run(steps=21)
+            lpu.set("V", lpu.get("V") * 0.5)
+            lpu.run(steps=20)
+            found.append(lpu.get("V"))
+    assert np.array_equal(found[0], found[1]) and np.ptp(found[0]) > 0
+
+
+def test_a_part_that_fails_ends_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kernel that waits in vain is ended, and the error is that of the part that failed."""
+    circuit, inputs = random_circuit(20, 9)
+    plain = PeerExchange.stage
+
+    def stage(self: PeerExchange, first: int, steps: int) -> None:
+        if self._world.rank == 1 and first >= 20:
+            raise RuntimeError("no further")
+        plain(self, first, steps)
+
+    monkeypatch.setattr(PeerExchange, "stage", stage)
+    with LPU(circuit, DT, inputs, backend="cuda", devices=2) as lpu:
+        done: list[BaseException] = []
+
+        def advance() -> None:
+            try:
+                lpu.advance(2000)
+            except BaseException as error:
+                done.append(error)
+
+        thread = threading.Thread(target=advance, daemon=True)
+        thread.start()
+        thread.join(30)
+        assert not thread.is_alive()
+    assert "no further" in str(done[0])
+
+
+def test_no_access(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a GPU does not reach another one, the host exchanges rows."""
+    from neurodriver.backends.cuda import peers
+
+    monkeypatch.setattr(peers.Trial, "reaches", lambda self, offers: False)
+    circuit, inputs = random_circuit(20, 5)
+    expected = run(circuit, inputs)
+    found = run(circuit, inputs, backend="cuda", devices=2)
+    assert np.array_equal(expected[0], found[0])
+    assert not any(isinstance(one, PeerExchange) for one in found[2])
