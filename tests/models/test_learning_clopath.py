@@ -1,8 +1,7 @@
-"""Synapses that read potentials: against NEST for given potentials, and against a plain loop."""
+"""Synapses that read potentials, against a plain loop."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -22,62 +21,11 @@ from learning_values import (
     Sampled,
     everything,
 )
-from support import assert_same_bits, model, recorded, started
+from support import assert_same_bits, recorded, started
 
 import neurodriver as nd
-from neurodriver import ArrayInput, Circuit, Connections
 from neurodriver.plan.compile import compile_circuit
 from neurodriver.plan.target import CUDA
-
-FILE = Path(__file__).parents[3] / "shared" / "data" / "plasticity" / "nest_clopath.npz"
-TOLERANCE = {"float64": 1e-11, "float32": 1e-5}
-"""Of the largest weight."""
-
-
-class InNEST(nd.ClopathSTDP):
-    """NEST potentiates at the beginning of a step, with the trace of that time."""
-
-    synapse = {"carried": nd.State("", 0.0)}
-    constants = {"decay": "exp(-dt_ms / tau_x)"}
-    on_arrival = nd.ClopathSTDP.on_arrival.replace("send", "carried = weight; send")
-    on_step = nd.ClopathSTDP.on_step.replace("gain * x", "gain * x * decay")
-
-
-def test_weights_of_nest(dtype: str) -> None:
-    """What each spike carries, for the potentials of NEST's neuron."""
-    if not FILE.exists():
-        pytest.skip(f"{FILE} is not there")
-    f = dict(np.load(FILE))
-    meta = json.loads(str(f["meta"]))
-    p, dt = meta["parameters"], meta["dt_ms"] * 1e-3
-    sources = int(f["syn_pre"].max()) + 1
-    steps = int(f["out_step"].max()) + 2
-    signals = np.stack([f["post_V"], f["post_u_plus"], f["post_u_minus"]])
-    # row r is that of row r in the file; u_minus is one row late, as NEST's arrivals come last
-    told = np.stack([signals[0, 1:], signals[1, 1:], signals[2, :-1]])[:, :steps]
-    spikes = np.zeros((steps, sources))
-    spikes[f["pre_step"] - 1, f["pre_index"]] = 1.0
-    uids = [f"s{i}" for i in range(sources)]
-    given = {"spike_state": (uids, spikes)}
-    given |= {n: (["t"], told[i][:, None]) for i, n in enumerate(("V_told", "plus", "minus"))}
-    rule = InNEST(
-        A_LTP=p["A_LTP"], A_LTD=p["A_LTD"], theta_plus=p["theta_plus"], tau_x=p["tau_x"],
-        theta_minus=p["theta_minus"], delay_u=p["delay_u_bars"], w_max=p["w_max"],
-    )  # fmt: skip
-    back = (f["syn_delay"] - 1) * dt
-    data = {"weight": f["syn_weight"], "back": back}
-    ends = f["syn_pre"].astype(int) + 1, np.zeros(sources, int), np.asarray(dt)
-    links = Connections("spike_state", "learned", *ends, data, rule, "learning")
-    groups: list[Any] = [(Potentials, 1, {}, ["t"]), (model("SpikeSource"), sources, {}, uids)]
-    circuit = Circuit.from_arrays(groups, [links])
-    tolerance = TOLERANCE[dtype] * np.abs(f["out_weight"]).max()
-    with started(circuit, dt, ArrayInput(given), None, dtype=dtype, backend="cpu") as lpu:
-        for n in np.unique(f["out_step"]):
-            lpu.run(steps=int(n) + 1 - lpu.simulation.step)
-            mine = f["out_step"] == n
-            got = lpu["learning"].get("carried")[f["out_synapse"][mine]]
-            np.testing.assert_allclose(got, f["out_weight"][mine], rtol=0, atol=tolerance)
-    assert len(f["out_step"]) > 100 and np.ptp(f["out_weight"]) > 0.5
 
 
 def by_loops(way: dict[str, Any], rule: type[nd.Plasticity]) -> dict[str, Any]:
