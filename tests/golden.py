@@ -196,8 +196,9 @@ def in_both_types() -> list[Any]:
     files = [(name, "float64") for name in cases()]
     return [*files, *((name, "float32") for name in first.values())]
 
+
+def check_trains(name: str, dtype: str, **options: Any) -> None:
     """Fail unless each spike carries what the file says; and so for the weights in between."""
-    """Fail unless each spike carries what the file says, and the weights between are its weights."""
     f, meta = read(name)
     shift = 1 if meta["first"] == "spike" and "syn_axonal" in f else 0
     given = trains(f, meta, shift)
