@@ -258,7 +258,7 @@ class CUDABatch(CUDABackend):
         """Distribute the work of each copy over the warps of its blocks."""
         self.inputs, self.probes, self.events = inputs, probes, events
         with self.device.current():
-            self.staging: Any = BatchStaging(self, inputs, probes, events)
+            self.staging = BatchStaging(self, inputs, probes, events)
             self._stages = [self.staging, *self._lanes]
             given, *rest = self.staging.pieces
             delivery = [self.delivery.delivery_items(self.plan, self.generated.tasks)]

@@ -14,17 +14,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..tables import EventTable, InputTable, Probe
-from . import schedule
 from .device import Device
-from .feeds import EventStage, InputStage, ProbeStage
-from .lane import Lane
-from .staging import BITS, CHUNK
+from .feeds import Fields
+from .staging import Staging
 from .transfers import Growing, Tables, at
 
 if TYPE_CHECKING:
+    from .backend import CUDABackend
     from .batch import CUDABatch
 
 Words = NDArray[np.int64] | int
+
+_ALL = slice(None)
 
 
 class CopyTables:
@@ -78,7 +79,7 @@ class CopyTables:
             self._device.send(place, self._actions[number].ctypes.data, actions.nbytes)
         return place
 
-    def put(self, table: int, row: int, fields: Sequence[Words], copies: slice) -> None:
+    def put(self, table: int, row: int, fields: Sequence[Words], copies: slice = _ALL) -> None:
         """Set a row of a table in some copies: numbers for all, or one for each."""
         start = self._starts[table] + Tables.FIELDS[table] * row
         for place, words in enumerate(fields, start):
@@ -105,7 +106,7 @@ class CopyTables:
         self._host.free()
 
 
-class BatchStaging:
+class BatchStaging(Staging):
     """Holds the stage of each table, and the tables of the kernel of each copy.
 
     Parameters
@@ -114,16 +115,7 @@ class BatchStaging:
     inputs, probes, events : sequence of tables
         As the host fills them for each chunk; inputs are those of all copies, or those of one copy
         after the other.
-
-    Attributes
-    ----------
-    pieces : list of list of array
-        Items of a copy that inject, sample, scan for events and export, of each table.
-    longest : int
-        Steps of a chunk at most, by the memory for what they record.
     """
-
-    exports: tuple[()] = ()
 
     def __init__(
         self,
@@ -132,8 +124,6 @@ class BatchStaging:
         probes: Sequence[Probe],
         events: Sequence[EventTable],
     ) -> None:
-        self._twins, self._fuzz, self._gates = owner.twins, owner.fuzz, owner.gates
-        self._copies, self._word = len(owner.bindings), owner.dtype.itemsize
         rings = list(owner.program.layout.rings)
         self._rings = [[rings[t.ring] for t in tables] for tables in (inputs, probes, events)]
         self._places = {
@@ -143,72 +133,31 @@ class BatchStaging:
             )
             for name in rings
         }
-        self._counts = [p.count for p in probes]
+        self._row_bytes = [p.count * owner.dtype.itemsize for p in probes]
         self._slots = len(owner.program.slots.places)
-        self._inputs = [InputStage(owner, t) for t in inputs]
-        self._probes = [ProbeStage(owner, p, width=p.stride) for p in probes]
-        self._events = [EventStage(owner, e, i >= Tables.RECORDED) for i, e in enumerate(events)]
-        scans = [schedule.EVENTS if one.scanned else schedule.RECORDED for one in self._events]
-        kinds: list[tuple[Sequence[int], Sequence[InputTable | Probe | EventTable]]] = [
-            ([schedule.INJECT] * self._slots, inputs[: self._slots]),
-            ([schedule.SAMPLE] * len(probes), probes),
-            (scans, events),
-            ([], []),
-        ]
-        self.pieces = [
-            [
-                schedule.pieces(what, i, table.count, owner.plan.warps)
-                for i, (what, table) in enumerate(zip(whats, tables, strict=True))
-            ]
-            for whats, tables in kinds
-        ]
-        counts = [len(tables) for _, tables in kinds]
-        self._tables = CopyTables(
-            owner.device, owner.chunk_address(0), self._copies, counts, len(inputs)
-        )
-        rows = sum(stage.row_bytes for stage in self._probes)
-        bits = sum(4 * stage.words for stage in self._events) * self._copies
-        most = [CHUNK // rows] if rows else []
-        self.longest: int = max(1, min([*most, BITS // bits if bits else 1 << 24]))
+        self._numbers = np.arange(len(owner.bindings))
+        super().__init__(owner, inputs, probes, events, copies=len(owner.bindings))
 
-    def most(self, steps: int) -> int:
-        """Return how many of the steps whose inputs are there fit into one call."""
-        most = min([self.longest, *(stage.most(steps) for stage in self._inputs)])
-        if most < steps:
-            self.longest = most
-        return min(steps, most)
+    def _made_tables(self, owner: CUDABackend, counts: Sequence[int]) -> CopyTables:
+        place = owner.chunk_address(0)  # type: ignore[attr-defined]
+        return CopyTables(owner.device, place, self._copies, counts, len(self._inputs))
 
-    def send(self, first: int, steps: int, lane: Lane) -> None:
-        """Queue the copies of the inputs of a chunk, and reserve memory for its results."""
-        self._twins.forget()
-        self._send_inputs(first, steps)
-        sizes = [stage.expect(first, steps) for stage in self._probes]
-        numbers, places = np.arange(self._copies), lane.records.room(sizes)
-        for i, (probe, address) in enumerate(zip(self._probes, places, strict=True)):
-            _, listed, rows, *shape = probe.fields(first, address)
-            ring, _ = self._places[self._rings[1][i]]
-            begin = rows + numbers * (self._counts[i] * self._word)
-            self._tables.put(1, i, (ring, listed, begin, *shape), slice(None))
-        places = lane.events.room([self._copies * one.words for one in self._events], steps)
-        recorded = 0
-        for i, (one, address) in enumerate(zip(self._events, places, strict=True)):
-            _, listed, bits, _, *shape, words, columns = one.fields(address)
-            ring, active = self._places[self._rings[2][i]]
-            begin, row = bits + 4 * words * numbers, self._copies * words
-            fields: list[Words] = [ring, listed, begin, active, *shape, row, columns]
-            self._tables.put(2, i, fields, slice(None))
-            if not one.scanned:
-                self._tables.put_recorded(recorded, fields)
-                recorded += 1
-        self._twins.begin_sending()
-        lane.events.clear()
-        self._tables.begin_sending(first, first + steps, self._fuzz, self._gates.fields)
+    def _rows_of(self, number: int, fields: Fields) -> list[Words]:
+        _, listed, rows, *shape = fields
+        ring, _ = self._places[self._rings[1][number]]
+        return [ring, listed, rows + self._row_bytes[number] * self._numbers, *shape]
+
+    def _events_of(self, number: int, fields: Fields) -> list[Words]:
+        _, listed, bits, _, *shape, words, columns = fields
+        ring, active = self._places[self._rings[2][number]]
+        begin = bits + 4 * words * self._numbers
+        return [ring, listed, begin, active, *shape, self._copies * words, columns]
 
     def _send_inputs(self, first: int, steps: int) -> None:
         moved, own = self._tables.room(steps), len(self._inputs) > self._slots
         for i, stage in enumerate(self._inputs):
             changed = stage.order(first, steps) or moved
-            copies = slice(i // self._slots, i // self._slots + 1) if own else slice(None)
+            copies = slice(i // self._slots, i // self._slots + 1) if own else _ALL
             none = stage.actions[:0]
             actions = self._tables.put_actions(i, stage.actions if changed else none)
             _, table, *_, width, depth, start, count, back, words = stage.bring(actions)
@@ -216,13 +165,3 @@ class BatchStaging:
             shape = width, depth, start, count, back, words
             fields = (ring[copies], table, actions, active[copies], *shape)
             self._tables.put(0, i % self._slots, fields, copies)
-
-    def expect(self, lane: Lane) -> None:
-        """Give a lane the functions that collect the rows of the last chunk."""
-        lane.rows = [stage.collector(lane.records) for stage in self._probes]
-
-    def free(self) -> None:
-        """Give the memory back."""
-        for parts in (self._inputs, self._probes, self._events, [self._tables]):
-            for one in parts:
-                one.free()

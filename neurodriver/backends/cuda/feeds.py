@@ -195,8 +195,6 @@ class ProbeStage:
         As the host fills it for each chunk.
     exported : bool
         Whether the rows are those that the steps write, one each step.
-    width : int
-        Columns of a row of all copies; 0: there are none but its own.
 
     Attributes
     ----------
@@ -204,13 +202,11 @@ class ProbeStage:
         Where the rows go in the memory of another GPU (``peers.cuh``), or 0.
     """
 
-    def __init__(
-        self, owner: CUDABackend, probe: Probe, exported: bool = False, width: int = 0
-    ) -> None:
+    def __init__(self, owner: CUDABackend, probe: Probe, exported: bool = False) -> None:
         self._owner, self._probe, self._exported = owner, probe, exported
         ring = list(owner.program.layout.rings.values())[probe.ring]
         self._elements = _Elements(owner, probe)
-        width = width or probe.count
+        width = probe.count if exported else probe.stride  # of the rows of all copies
         self.row_bytes = width * owner.dtype.itemsize
         self._head = owner.ring_address(ring.variable), self._elements.list
         self._tail = ring.width, ring.depth, self._elements.start, width

@@ -9,11 +9,11 @@ them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..tables import EventTable, InputTable, Probe
 from . import schedule
-from .feeds import EventStage, InputStage, ProbeStage
+from .feeds import EventStage, Fields, InputStage, ProbeStage
 from .lane import Lane
 from .transfers import Tables
 
@@ -38,6 +38,8 @@ class Staging:
     owner : CUDABackend
     inputs, probes, events, exports : sequence of tables
         As the host fills them for each chunk.
+    copies : int
+        Of a batch: how many share the memory for events.
 
     Attributes
     ----------
@@ -54,16 +56,20 @@ class Staging:
         inputs: Sequence[InputTable],
         probes: Sequence[Probe],
         events: Sequence[EventTable],
-        exports: Sequence[Probe],
+        exports: Sequence[Probe] = (),
+        copies: int = 1,
     ) -> None:
         self._twins, self._fuzz, self._gates = owner.twins, owner.fuzz, owner.gates
+        self._copies = copies
         self._inputs = [InputStage(owner, t) for t in inputs]
         self._probes = [ProbeStage(owner, p) for p in probes]
         self._events = [EventStage(owner, e, i >= Tables.RECORDED) for i, e in enumerate(events)]
         self.exports = [ProbeStage(owner, p, exported=True) for p in exports]
         scans = [schedule.EVENTS if one.scanned else schedule.RECORDED for one in self._events]
+        each = len(inputs) if copies == 1 else len(owner.program.slots.places)
+        slots = inputs[:each]  # what follows are the tables of other copies
         kinds: list[tuple[Sequence[int], Sequence[InputTable | Probe | EventTable]]] = [
-            ([schedule.INJECT] * len(inputs), inputs),
+            ([schedule.INJECT] * len(slots), slots),
             ([schedule.SAMPLE] * len(probes), probes),
             (scans, events),
             ([schedule.EXPORT] * len(exports), exports),
@@ -75,12 +81,14 @@ class Staging:
             ]
             for whats, tables in kinds
         ]
-        address = owner.code.address("nd_chunk")
-        self._tables = Tables(owner.device, address, [len(tables) for _, tables in kinds])
+        self._tables: Any = self._made_tables(owner, [len(tables) for _, tables in kinds])
         rows = sum(stage.row_bytes for stage in self._probes)
-        bits = sum(4 * stage.words for stage in self._events)
+        bits = sum(4 * stage.words for stage in self._events) * copies
         most = [CHUNK // rows] if rows else []
         self.longest: int = max(1, min([*most, BITS // bits if bits else 1 << 24]))
+
+    def _made_tables(self, owner: CUDABackend, counts: Sequence[int]) -> Any:
+        return Tables(owner.device, owner.code.address("nd_chunk"), counts)
 
     def most(self, steps: int) -> int:
         """Return how many of the steps whose inputs are there fit into one call."""
@@ -94,24 +102,39 @@ class Staging:
         tables = self._tables
         self._gates.open()
         self._twins.forget()
+        self._send_inputs(first, steps)
+        copied = [(1, i, one) for i, one in enumerate(self._probes)]
+        copied += [(3, i, one) for i, one in enumerate(self.exports)]
+        sizes = [stage.expect(first, steps) for _, _, stage in copied]
+        for (number, i, stage), address in zip(copied, lane.records.room(sizes), strict=True):
+            tables.put(number, i, self._rows_of(i, stage.fields(first, address)))
+        places = lane.events.room([self._copies * one.words for one in self._events], steps)
+        recorded = 0
+        for i, (one, address) in enumerate(zip(self._events, places, strict=True)):
+            fields = self._events_of(i, one.fields(address))
+            tables.put(2, i, fields)
+            if not one.scanned:
+                tables.put_recorded(recorded, fields)
+                recorded += 1
+        self._twins.begin_sending()
+        lane.events.clear()
+        tables.begin_sending(first, first + steps, self._fuzz, self._gates.fields)
+
+    def _send_inputs(self, first: int, steps: int) -> None:
+        tables = self._tables
         moved = tables.room(steps)
         for i, given in enumerate(self._inputs):
             if given.order(first, steps) or moved:
                 tables.put_actions(i, given.actions)
             tables.put(0, i, given.bring(tables.actions_at(i)))
-        copied = [(1, i, one) for i, one in enumerate(self._probes)]
-        copied += [(3, i, one) for i, one in enumerate(self.exports)]
-        sizes = [stage.expect(first, steps) for _, _, stage in copied]
-        for (number, i, stage), address in zip(copied, lane.records.room(sizes), strict=True):
-            tables.put(number, i, stage.fields(first, address))
-        places = lane.events.room([one.words for one in self._events], steps)
-        for i, (one, address) in enumerate(zip(self._events, places, strict=True)):
-            tables.put(2, i, one.fields(address))
-            if not one.scanned:
-                tables.put_recorded(i, one.fields(address))
-        self._twins.begin_sending()
-        lane.events.clear()
-        tables.begin_sending(first, first + steps, self._fuzz, self._gates.fields)
+
+    def _rows_of(self, number: int, fields: Fields) -> Any:
+        """Return the row of the kernel's table of one that is sampled."""
+        return fields
+
+    def _events_of(self, number: int, fields: Fields) -> Any:
+        """Return the row of the kernel's table of one whose events are recorded."""
+        return fields
 
     def connect(self, imports: Sequence[int], exports: Sequence[int]) -> None:
         """Let the kernel take the last inputs from words, and write exports to words."""
@@ -123,7 +146,7 @@ class Staging:
 
     def reserved(self, lanes: Sequence[Lane]) -> Sequence[Lane]:
         """Return lanes after they have taken their memory for events, so that no call has to."""
-        words = [one.words for one in self._events]
+        words = [self._copies * one.words for one in self._events]
         for lane in lanes:
             lane.events.reserve(words, min(self.longest, RESERVED))
         return lanes
@@ -134,10 +157,6 @@ class Staging:
 
     def free(self) -> None:
         """Give the memory back."""
-        for given in self._inputs:
-            given.free()
-        for stage in (*self._probes, *self.exports):
-            stage.free()
-        for events in self._events:
-            events.free()
-        self._tables.free()
+        for parts in (self._inputs, self._probes, self.exports, self._events, [self._tables]):
+            for one in parts:
+                one.free()
