@@ -225,6 +225,15 @@ class ExchangingBackend(Gated, Protocol):
 
 
 @runtime_checkable
+class Facts(Protocol):
+    """Memory of a backend that can say how its code runs."""
+
+    def facts(self) -> dict[str, int]:
+        """Return figures by what they are, such as the registers of a thread."""
+        ...
+
+
+@runtime_checkable
 class Ahead(Backend, Protocol):
     """A backend that can begin a call before the rows of the last one are here.
 

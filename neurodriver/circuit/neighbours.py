@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +13,12 @@ from .circuit import Circuit, Column, Connections
 from .distributions import Distribution
 from .drawn import Drawn
 from .rules import Ends
+from .selection import members_of
 
 Table = dict[str, Column]
+
+FEW = 64
+"""Components whose connections are found one by one at most; those of more are expanded."""
 
 
 @builds("inputs_of")
@@ -29,11 +33,46 @@ def outputs_of(circuit: Circuit, uid: str) -> Table:
     return _table(circuit, uid, "target")
 
 
-def _table(circuit: Circuit, uid: str, other: str) -> Table:
+@builds("trace")
+def trace(circuit: Circuit, uid: str, populations: Sequence[str]) -> list[Column]:
+    """Return the uids of ``Circuit.trace``."""
+    cells = np.array([_number(circuit, uid)], np.int64)
+    found = []
+    for name in [populations] if isinstance(populations, str) else populations:
+        members = np.zeros(circuit.count, bool)
+        members[members_of(circuit, name)] = True
+        if not members.any():
+            known = list(circuit.populations)[:10]
+            among = f"{near(str(name), circuit.populations)}; there are {', '.join(known)}"
+            raise CircuitError(f"{circuit.name}: no population {quoted(name)}{among}")
+        reached = np.zeros(circuit.count, bool)
+        for one in circuit.connections:
+            reached[_sources(one, cells)] = True
+        cells = np.flatnonzero(reached & members)
+        found.append(circuit.uids[cells])
+    return found
+
+
+def _sources(links: Connections, targets: NDArray[np.int64]) -> NDArray[np.int32]:
+    """Return the sources of the connections into some components, ascending numbers."""
+    if isinstance(links, Drawn) and len(targets) <= FEW:
+        inside = [one for one in targets.tolist() if one in links.ends.target]
+        sources = [links.into(one).source for one in inside]
+        return np.concatenate(sources) if sources else np.zeros(0, np.int32)
+    wanted = np.isin(links.target, targets)
+    return links.source[wanted]
+
+
+def _number(circuit: Circuit, uid: str) -> int:
     number = int(circuit.find([uid])[0])
     if number < 0:
         some = circuit.uids[:10000].tolist()
         raise CircuitError(f"{circuit.name}: no component {quoted(uid)}{near(str(uid), some)}")
+    return number
+
+
+def _table(circuit: Circuit, uid: str, other: str) -> Table:
+    number = _number(circuit, uid)
     parts = [_part(circuit, one, other) for one in _found(circuit, number, other)]
     if not parts:
         none = np.empty(0, np.int32)

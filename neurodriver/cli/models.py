@@ -12,7 +12,7 @@ import click
 
 from ..errors import ModelError, near
 from ..model.component import NDComponent, Parameter
-from ..model.page import page, source, summary
+from ..model.page import page, source, summary, usable_names
 from . import options
 
 FOLDERS = ("axon_hillocks", "point_neurons", "membranes", "synapses", "dendrites", "sources")
@@ -28,6 +28,7 @@ DOI = r"doi:(10\.\S+?)(?=[;,]?(?:\s|$))"
 @click.argument("name", required=False)
 @click.option("--text", is_flag=True, help="Print NAME as a class that is written with texts.")
 @click.option("--markdown", is_flag=True, help="Print all models, by kind, as Markdown.")
+@click.option("--names", is_flag=True, help="Print the names that each text of NAME may use.")
 @options.own_models
 def command(**given: Any) -> int:
     """List the models, or tell all about the model NAME."""
@@ -43,7 +44,8 @@ def command(**given: Any) -> int:
         raise ModelError(
             f"unknown model '{name}'{near(name, known)}; `neurodriver models` lists all"
         )
-    for line in source(known[name]) if given["text"] else page(known[name]):
+    show = source if given["text"] else usable_names if given["names"] else page
+    for line in show(known[name]):
         click.echo(line)
     return 0
 

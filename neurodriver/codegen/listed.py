@@ -60,7 +60,7 @@ class ListedText(SumText):
             return []
         name, at, start = f"nd_c_{node.name}", self.component.place, self._start
         head = f"for (long long {name} = {start(at)}; {name} < {start(f'{at} + 1')}; ++{name})"
-        return block(head, body())
+        return [*self.component.translator.unrolled(node), *block(head, body())]
 
     def _start(self, at: str) -> str:
         return f"nd_start_{self.access.name}[{at}]"

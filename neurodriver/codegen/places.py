@@ -238,7 +238,8 @@ class PlaceText(ArrayText):
         index = f"nd_wrapped(nd_r_{name}, nd_n_{label})" if closed else f"nd_r_{name}"
         own = [f"const int {name} = {index}; (void){name};"]
         head = f"for (int nd_r_{name} = {low}; nd_r_{name} <= {high}; ++nd_r_{name})"
-        return block("", [*lines, *block(head, [*own, *body()])])
+        asked = self.translator.unrolled(node)
+        return block("", [*lines, *asked, *block(head, [*own, *body()])])
 
     def _checked(self, over: tree.Call, loop: Loop) -> list[str]:
         """Return a test of the size of a look-up that a text computes, under ``debug``."""

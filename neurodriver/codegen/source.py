@@ -174,6 +174,18 @@ ND_FN long long nd_wrap(long long row, long long depth)
 _AXES = re.compile(r"\bnd_(?:wrapped|inside|position|near|within_first|within_last)\(")
 """Calls of what ``axes.h`` defines."""
 
+_UNROLL_BY = """
+#define ND_PRAGMA(text) _Pragma(#text)
+#if defined(__CUDACC__) || defined(__clang__)
+#define ND_UNROLL_BY(count) ND_PRAGMA(unroll count)
+#elif defined(__GNUC__)
+#define ND_UNROLL_BY(count) ND_PRAGMA(GCC unroll count)
+#else
+#define ND_UNROLL_BY(count)
+#endif
+"""
+"""Asks to write out so many passes of the loop that follows; it changes no result."""
+
 _ARGUMENTS = "struct nd_args { void **p; const long long *n; const double *u; };"
 
 
@@ -209,6 +221,7 @@ def prelude(kernel_texts: Iterable[str], dtype: str, dialect: Dialect) -> list[s
         header("codegen/axes.h") if any(_AXES.search(text) for text in texts) else "",
         header("codegen/first_fault.h") if records else "",
         header("codegen/prints.h") if prints else "",
+        _UNROLL_BY if any("ND_UNROLL_BY(" in text for text in texts) else "",
     ]
 
 

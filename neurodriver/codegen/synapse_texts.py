@@ -11,6 +11,7 @@ from .translate import CText
 HOST = f"""/* texts over synapses */
 #define ND_FN {INLINE}
 #define ND_UNROLL
+#define ND_UNROLL_BY(count)
 ND_FN long long nd_whole(double x) {{ return __builtin_llrint(x * 0x1p40); }}
 ND_FN long long nd_total(long long x) {{ return x; }}
 """
@@ -32,6 +33,7 @@ extern "C" void nd_run(const nd_synapses *sets, const long long *begin, long lon
 DEVICE = """/* texts over synapses */
 #define ND_FN static __device__ __forceinline__
 #define ND_UNROLL _Pragma("unroll")
+#define ND_UNROLL_BY(count)
 ND_FN long long nd_whole(double x) { return __double2ll_rn(x * 0x1p40); }
 ND_FN long long nd_total(long long x)
 {

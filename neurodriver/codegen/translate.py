@@ -122,6 +122,10 @@ class CText(Printer):
             given.append(self.expression(tree.Cast("real", one) if cast else one))
         return ", ".join(given)
 
+    def unrolled(self, node: tree.For | tree.Each | tree.While) -> list[str]:
+        """Return the line before a loop that asks a compiler to unroll it."""
+        return [f"ND_UNROLL_BY({node.unroll})"] if node.unroll else []
+
     def declaration(self, node: tree.Declaration) -> str:
         """Return a declaration; what has no value begins with 0."""
         if node.size is not None:

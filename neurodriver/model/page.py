@@ -10,10 +10,11 @@ from .. import html
 from ..errors import ModelError, near
 from .component import NDComponent, Parameter
 from .equations.expand import written_as_equations
-from .language import to_text
+from .language import Symbol, to_text
+from .language.words import DRAWS, FUNCTIONS, LIMITS, MORE
 from .subunits import SubUnits
 from .text import indent
-from .texts import texts_of
+from .texts import functions_of, texts_of
 
 
 @dataclass(frozen=True)
@@ -193,3 +194,38 @@ def sub_units(units: SubUnits) -> list[str]:
         change = ", ".join(f"{name} {step:+d}" for name, step in reaction.change.items())
         lines.append(f"  {reaction.rate}: {change}; {reaction.doc}")
     return lines + [f"  {total} = sum of {name}" for total, name in units.totals.items()]
+
+
+def usable_names(model: type[NDComponent]) -> list[str]:
+    """Return lines with the names that each text of a model may use, and what they mean."""
+    lines: list[str] = []
+    for part in texts_of(model).parts.values():
+        lines += [f"{part.name}:"]
+        known = {n: one for n, one in part.symbols.items() if one.kind != "limit"}
+        width = max(map(len, known), default=0)
+        for name, one in known.items():
+            unit = f" [{one.unit}]" if one.unit else ""
+            kind = "" if one.type == "real" or one.reach is not None else f", {one.type}"
+            use = ", read and written" if one.writable else ""
+            lines.append(f"  {name:<{width}}  {one.kind}{unit}{kind}{_of(name, one)}{use}")
+    functions = [*FUNCTIONS, *MORE, *DRAWS, *(one.name for one in functions_of(model))]
+    return [*lines, "functions:", f"  {', '.join(functions)}", "limits:", f"  {', '.join(LIMITS)}"]
+
+
+def _of(name: str, one: Symbol) -> str:
+    """Return what is read of an array, or of a population."""
+    if one.axes is not None:
+        inside = f"[{', '.join(one.axes)}]"
+        return f": {name}{'[n]' if one.many else ''}{inside}"
+    if one.size is not None:
+        return f": {name}[0] to {name}[{one.size - 1}]"
+    if one.reach is None:
+        return ""
+    reach = one.reach
+    numbers = [*(reach.numbers or ()), *(f"source.{n}" for n in reach.sizes)]
+    whole = ", ".join(f"s.{n}" for n in numbers)
+    index = f"[{', '.join(reach.axes or ('...',))}]"
+    read = [f"{name}.{v}{index}" for v in reach.variables]
+    read += [f"{name}.{v}" for v in (*(reach.axes or ()), *reach.pools)] if reach.here else []
+    said = ", ".join([*read, *([whole] if whole else [])])
+    return f": {said}" if said else ""

@@ -111,3 +111,12 @@ def test_weights_by_fields(name: str, dtype: str, executor: str) -> None:
     assert len(np.unique(found[0][1])) > 50
     for mine, other in zip(*found, strict=True):
         assert mine.tobytes() == other.tobytes()
+
+
+def test_what_an_lpu_consists_of() -> None:
+    """The registers of a thread are known, and the memory is what was said before."""
+    circuit = filtered()
+    with nd.LPU(circuit, 1e-3, backend="cuda") as lpu:
+        said = lpu.describe()
+    assert said.backend == "cuda" and 16 <= said.facts["registers of a thread"] <= 255
+    assert said.facts["blocks"] >= 1 and said.memory.total == circuit.memory("cuda").total

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from layered import CIRCUITS, IMAGE, Looking, Neighbours, Pixel, Row, windows
 
 import neurodriver as nd
 from neurodriver.errors import ModelError
+from neurodriver.model.language import to_text
 from neurodriver.model.texts import texts_of
 
 
@@ -542,3 +544,58 @@ def test_constants_are_set_between_calls() -> None:
                 lpu["one"].set("many", value)
         lpu.run(steps=1)
         assert np.array_equal(lpu["one"].get("near3"), near)
+
+
+class Unrolled(nd.NDComponent):
+    """Loops of all forms, some of whose passes are written out."""
+
+    axes, updates = ("y", "x"), {"val": "1", "more": "1"}
+    sources = {"image": nd.Source("val")}
+    params = {"p": nd.Parameter("1", default=1.0)}
+    update = """
+        unroll(4) for (y : near(image.y, 3)) unroll(3) for (x : near(image.x, 5))
+            val += p * image.val[y, x];
+        unroll(2) for (int i = 0; i < 9; ++i) { if (i > 6) break; more += i * val; }
+        int n = 0;
+        unroll(2) while (n < 3) { ++n; more -= n; }
+        unroll(4) do { n -= 1; more += 0.5 * n; } while (n > 0);
+    """
+
+
+def test_loops_are_unrolled_and_keep_their_bits() -> None:
+    class Rolled(Unrolled):
+        update = re.sub(r"unroll\(\d\) ", "", Unrolled.update)
+
+    axes = {"y": nd.Axis.span(9, 0, 1), "x": nd.Axis.span(37, 0, 1)}
+    found = []
+    for model in (Unrolled, Rolled):
+        image = nd.Population(Pixel, name="image", axes=axes, initval=nd.Uniform(0, 1))
+        cells = nd.Population(model, name="cells", axes=axes, image=image, p=nd.Uniform(0, 1))
+        for plans in (True, False):
+            with nd.LPU(nd.Circuit([image, cells], seed=1), 1e-3, plans=plans) as lpu:
+                lpu.advance(2)
+                found.append([np.array(lpu["cells"].get(name)) for name in ("val", "more")])
+                texts = [task.kernel.text for task in lpu.backend.generated.tasks]
+        assert any("ND_UNROLL_BY(2)" in text for text in texts) == (model is Unrolled)
+    for other in found[1:]:
+        assert all(map(np.array_equal, found[0], other))
+    assert "unroll(2)\nfor (int i = 0;" in to_text(texts_of(Unrolled)["update"].tree)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("unroll(0) for (int i = 0; i < 3; ++i) val += i;", "a whole number, 1 to 1024"),
+        ("unroll(val) for (int i = 0; i < 3; ++i) val += i;", "a whole number, 1 to 1024"),
+        ("unroll(2.5) for (int i = 0; i < 3; ++i) val += i;", "a whole number, 1 to 1024"),
+        ("unroll(4) val = 3;", "unroll stands before a loop: unroll(4) for (...)"),
+        ("unroll(4", "unroll stands before a loop"),
+        ("val = unroll(4);", "unknown name 'unroll'"),
+    ],
+)
+def test_bad_unrolling(text: str, said: str) -> None:
+    body = {"axes": ("y",), "updates": {"val": "1"}, "update": text}
+    with pytest.raises(ModelError) as caught:
+        cells = nd.Population(type("Cell", (nd.NDComponent,), body), name="c", axes={"y": 3})
+        nd.LPU(nd.Circuit([cells]), 1e-3)
+    assert said in str(caught.value)

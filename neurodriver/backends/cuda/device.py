@@ -26,6 +26,13 @@ from .driver import (
 ALIGNMENT = 256
 """Bytes at whose multiples arrays begin."""
 
+_TAKEN = {
+    "registers of a thread": "NUM_REGS",
+    "bytes of local memory of a thread": "LOCAL_SIZE_BYTES",
+    "bytes of shared memory of a block": "SHARED_SIZE_BYTES",
+}
+"""What a kernel takes -> the driver's name of it."""
+
 _ATTRIBUTES = "COMPUTE_CAPABILITY_MAJOR", "COMPUTE_CAPABILITY_MINOR", "MULTIPROCESSOR_COUNT"
 """What a device asks the driver about itself."""
 
@@ -275,6 +282,13 @@ class Loaded:
     def function(self, name: str) -> Any:
         """Return a kernel."""
         return self._device.driver.cuModuleGetFunction(self._module, name.encode())
+
+    def taken(self, name: str) -> dict[str, int]:
+        """Return what a kernel takes, in words -> how much."""
+        driver, function = self._device.driver, self.function(name)
+        known, asked = driver.api.CUfunction_attribute, driver.cuFuncGetAttribute
+        return {said: int(asked(getattr(known, f"CU_FUNC_ATTRIBUTE_{one}"), function))
+                for said, one in _TAKEN.items()}  # fmt: skip
 
     def address(self, name: str) -> int:
         """Return the address of a variable."""

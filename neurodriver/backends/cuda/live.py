@@ -165,6 +165,14 @@ class DeviceLiveMemory:
                 at = self.program.layout.elements(group, variable)
                 self.write_row(variable, step, at, after[variable][at])
 
+    def facts(self) -> dict[str, int]:
+        """Return the shape of a launch, and what the kernel of the step loop takes."""
+        plan = self.owner.plan
+        self.owner.check_open()
+        with self.device.current():
+            taken = self.owner.code.taken("nd_advance")
+        return {"blocks": plan.blocks, "threads of a block": plan.shape.threads, **taken}
+
     def lists_spikes(self, gather: Gather) -> bool:
         """Whether spikes of the last step wait in a list to be delivered in the next one."""
         return self.owner.delivery.window == 0 and sent_by(gather) == "pieces"

@@ -7,8 +7,9 @@ and there are no pointers, no ``switch`` and no ``goto``.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
-from typing import NoReturn
+from typing import Any, NoReturn, cast
 
 from ...errors import near
 from . import tree
@@ -56,6 +57,12 @@ def parse_expression(
 def parse_functions(text: str, where: str = "functions") -> tuple[tree.Function, ...]:
     """Return the functions that a text defines; as `parse`."""
     return _TextParser(text, where).functions()
+
+
+LOOPS = ("for", "while", "do")
+
+MOST_UNROLLED = 1024
+"""Passes of a loop that a text may ask to be written out, at most."""
 
 
 class _TextParser(ExpressionParser):
@@ -128,7 +135,7 @@ class _TextParser(ExpressionParser):
         if self.take("{"):
             return [self._braces(at)]
         if self.next.kind == "name":
-            if word in ("if", "while", "do", "for"):
+            if word in LOOPS or word == "if" or (word == "unroll" and self.ahead(1).text == "("):
                 self.number += 1
                 return [getattr(self, f"_{word}")(at)]
             if word in ("PRINT", "ERROR"):
@@ -207,6 +214,17 @@ class _TextParser(ExpressionParser):
         after = [] if self.next.text == ")" else self._simple()
         self.expect(")")
         return tree.For(tuple(begin), condition, tuple(after), self._one(), at=at)
+
+    def _unroll(self, at: int) -> tree.Statement:
+        """Return the loop behind ``unroll(4)``."""
+        count = self.ahead(1)
+        if not (count.text.isdigit() and 1 <= int(count.text) <= MOST_UNROLLED):
+            self.fail(f"unroll takes a whole number, 1 to {MOST_UNROLLED}: unroll(4)", count.at)
+        if self.ahead(2).text != ")" or self.ahead(3).text not in LOOPS:
+            self.fail("unroll stands before a loop: unroll(4) for (...) { ... }", at)
+        self.number += 3
+        loop: Any = self.statement()[0]
+        return cast("tree.Statement", replace(loop, unroll=int(count.text)))
 
     def _simple(self) -> list[tree.Statement]:
         """Return a declaration, an assignment or a change by one; or several, with commas."""

@@ -28,12 +28,13 @@ class Printer:
         if isinstance(node, tree.While):
             body, condition = self.statements(node.body), self.expression(node.condition)
             if node.late:
-                return [*block("do", body), f"while ({condition});"]
-            return block(f"while ({condition})", body)
+                return [*self.unrolled(node), *block("do", body), f"while ({condition});"]
+            return [*self.unrolled(node), *block(f"while ({condition})", body)]
         if isinstance(node, tree.For):
             begin, after = self._listed(node.begin), self._listed(node.after)
             condition = "" if node.condition is None else " " + self.expression(node.condition)
-            return block(f"for ({begin};{condition}; {after})", self.statements(node.body))
+            head = f"for ({begin};{condition}; {after})"
+            return [*self.unrolled(node), *block(head, self.statements(node.body))]
         if isinstance(node, tree.Each):
             return self.each(node)
         if isinstance(node, tree.PrintCall):
@@ -43,7 +44,11 @@ class Printer:
     def each(self, node: tree.Each) -> list[str]:
         """Return a loop over a look-up or over populations."""
         head = f"for ({node.name} : {self.expression(node.over)})"
-        return block(head, self.statements(node.body))
+        return [*self.unrolled(node), *block(head, self.statements(node.body))]
+
+    def unrolled(self, node: tree.For | tree.Each | tree.While) -> list[str]:
+        """Return what asks to write out passes of a loop, where its text does."""
+        return [f"unroll({node.unroll})"] if node.unroll else []
 
     def _if(self, node: tree.If) -> list[str]:
         lines = block(f"if ({self.expression(node.condition)})", self.statements(node.then))

@@ -202,30 +202,39 @@ class If(Statement):
 
 @dataclass(frozen=True)
 class While(Statement):
-    """``while (condition) body``; with ``late``, ``do body while (condition);``."""
+    """``while (condition) body``; with ``late``, ``do body while (condition);``.
+
+    ``unroll`` is how many passes a compiler is asked to write out; 0 leaves it to the compiler.
+    """
 
     condition: Expression
     body: Body
     late: bool = False
+    unroll: int = 0
 
 
 @dataclass(frozen=True)
 class For(Statement):
-    """``for (begin; condition; after) body``."""
+    """``for (begin; condition; after) body``; ``unroll`` as of `While`."""
 
     begin: tuple[Statement, ...]
     condition: Expression | None
     after: tuple[Statement, ...]
     body: Body
+    unroll: int = 0
 
 
 @dataclass(frozen=True)
 class Each(Statement):
-    """``for (name : over) body``: over the cells of a look-up, or the populations of a source."""
+    """``for (name : over) body``: over the cells of a look-up, or the populations of a source.
+
+    ``unroll`` as of `While`.
+    """
 
     name: str
     over: Expression
     body: Body
+    unroll: int = 0
 
 
 @dataclass(frozen=True)
