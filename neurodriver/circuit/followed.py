@@ -64,7 +64,7 @@ class CircuitNeighbours:
 
         Returns
         -------
-        Memory
+        MemoryNeeded
             Bytes by what they are for, the largest part first; ``total`` is the sum.
 
         Raises

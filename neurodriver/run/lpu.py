@@ -32,7 +32,7 @@ from .division import division_of
 from .given import check_settings, circuit_in, command_line, dtype_name, whole_steps
 from .kept import Kept, kept_fields
 from .member import Attributes, Member
-from .needed import Description, described
+from .needed import LPUDescription, described
 from .nonfinite import check_policy
 from .progress import Progress, both, end_progress, step_progress
 from .recorded_pools import sizes_of_pools
@@ -368,7 +368,7 @@ class LPU(Checkpoints):
         self._view = adapters("view")[0].show(self, truth(paused, "paused"), copy, port)
         return self._view
 
-    def describe(self) -> Description:
+    def describe(self) -> LPUDescription:
         """Return what it consists of: kernels, plans of sums, memory, and how it runs.
 
         On a GPU this includes the registers and the memory that a thread takes.

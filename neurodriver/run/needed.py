@@ -38,7 +38,7 @@ _HEADS = "bytes", "of"
 
 
 @dataclass(frozen=True, eq=False)
-class Memory(Mapping[str, int]):
+class MemoryNeeded(Mapping[str, int]):
     """Bytes of a program, by what they are for; the largest part comes first.
 
     Attributes
@@ -76,7 +76,7 @@ class Memory(Mapping[str, int]):
 @builds("memory")
 def memory(
     circuit: Circuit, backend: str = "cpu", dt: float = 1e-3, dtype: DTypeLike = "float64"
-) -> Memory:
+) -> MemoryNeeded:
     """Return what ``Circuit.memory`` says."""
     if backend not in TARGETS:
         known = f"{near(str(backend), TARGETS)}; there are {', '.join(TARGETS)}"
@@ -86,7 +86,7 @@ def memory(
     return memory_of(made)
 
 
-def memory_of(program: Program) -> Memory:
+def memory_of(program: Program) -> MemoryNeeded:
     """Return the bytes of a program."""
     found: Counter[str] = Counter()
     if program.target is CUDA:
@@ -100,7 +100,7 @@ def memory_of(program: Program) -> Memory:
             found[_said(program, row.key)] += row.nbytes
     for what, size in program.claims.items():
         found[what] += size
-    return Memory(program.target.name, {what: n for what, n in found.most_common() if n})
+    return MemoryNeeded(program.target.name, {what: n for what, n in found.most_common() if n})
 
 
 _WORDS = {
@@ -130,7 +130,7 @@ def _name(program: Program, number: int) -> str:
 
 
 @dataclass(frozen=True)
-class Sum:
+class DescribedSum:
     """How the inputs of an access are summed.
 
     Attributes
@@ -148,40 +148,40 @@ class Sum:
 
 
 @dataclass(frozen=True)
-class Kernel:
+class DescribedKernel:
     """A kernel of a simulation.
 
     Attributes
     ----------
     name : str
     components : int
-    sums : tuple of Sum
+    sums : tuple of DescribedSum
     """
 
     name: str
     components: int
-    sums: tuple[Sum, ...]
+    sums: tuple[DescribedSum, ...]
 
 
 @dataclass(frozen=True)
-class Description:
+class LPUDescription:
     """What a simulation consists of.
 
     Attributes
     ----------
     backend : str
     dtype : str
-    kernels : tuple of Kernel
+    kernels : tuple of DescribedKernel
     facts : mapping of str to int
         How it runs, such as threads, and on a GPU the registers of a thread.
-    memory : Memory
+    memory : MemoryNeeded
     """
 
     backend: str
     dtype: str
-    kernels: tuple[Kernel, ...]
+    kernels: tuple[DescribedKernel, ...]
     facts: Mapping[str, int]
-    memory: Memory
+    memory: MemoryNeeded
 
     def __repr__(self) -> str:
         facts = ", ".join(f"{name} {value:,}" for name, value in self.facts.items())
@@ -196,12 +196,12 @@ class Description:
     def _repr_html_(self) -> str:
         rows = [(one.name, one.components, total.access, total.connections, total.plan, total.bytes)
                 for one in self.kernels
-                for total in one.sums or (Sum("", 0, "", 0),)]  # fmt: skip
+                for total in one.sums or (DescribedSum("", 0, "", 0),)]  # fmt: skip
         heads = ("kernel", "components", "access", "connections", "plan", "bytes")
         return html.table(f"{self.backend}, {self.dtype}", heads, rows) + self.memory._repr_html_()
 
 
-def described(simulation: Simulation | Divided | Any) -> Description:
+def described(simulation: Simulation | Divided | Any) -> LPUDescription:
     """Return what a simulation consists of.
 
     Raises
@@ -217,12 +217,12 @@ def described(simulation: Simulation | Divided | Any) -> Description:
     kernels = []
     for task in backend.generated.tasks:
         sums = tuple(
-            Sum(access, gather.edges, gather.form, gather.nbytes(size))
+            DescribedSum(access, gather.edges, gather.form, gather.nbytes(size))
             for (owner, access), gather in program.gathers.items()
             if owner in task.groups
         )
-        kernels.append(Kernel(task.kernel.name, task.count, sums))
+        kernels.append(DescribedKernel(task.kernel.name, task.count, sums))
     facts = {"threads": backend.threads}
     facts |= backend.live.facts() if isinstance(backend.live, Facts) else {}
     dtype = np.dtype(program.dtype).name
-    return Description(program.target.name, dtype, tuple(kernels), facts, memory_of(program))
+    return LPUDescription(program.target.name, dtype, tuple(kernels), facts, memory_of(program))
