@@ -131,8 +131,8 @@ def main():
     panels[1].set(xlabel="step", ylabel="trial", title="temporal differences")
     figure.colorbar(image, ax=panels[1], label="dopamine")
     for trial, colour in ((0, "#999933"), (30, "#CC6677"), (198, "#4477AA"), (199, "#117733")):
-        name = f"trial {trial}" if trial < 199 else "no reward"
-        panels[2].plot(each[trial], color=colour, label=name)
+        name, line = (f"trial {trial}", "-") if trial < 199 else ("no reward", "--")
+        panels[2].plot(each[trial], line, color=colour, label=name)
     panels[2].set(xlabel="step", ylabel="dopamine", title="from the reward to the cue")
     panels[2].legend(frameon=False, fontsize=8)
     for panel in (panels[0], panels[2]):
