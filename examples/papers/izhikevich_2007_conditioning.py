@@ -3,19 +3,23 @@
 The network is that of `izhikevich_2007.py`. A stimulus makes 50 random neurons fire. One of a
 hundred stimuli comes every 100 to 300 ms, in random order. Up to 1 s after the first stimulus
 dopamine is released, while others come. The neurons of the first stimulus reliably fire before the
-reward, so their synapses grow. A response is the number of excitatory neurons that fire within
-10 ms.
+reward, so their synapses grow. A response is the number of spikes within 10 ms of a stimulus.
 
-After 3,600 s, in single precision on a GPU, for eight seeds of the noise and one wiring:
+After 3,600 s, in single precision on a GPU, for eight seeds of the noise and the wiring of seed 1:
 
-    response                first 200 s      last 200 s       growth
-    to the first stimulus   49 to 53         78 to 101        1.6 to 1.9
-    to the others, mean     58 to 59         67 to 69         1.1 to 1.2
-    rank of the first       85 to 99         1 to 6
+    spikes                           first 200 s   last 200 s
+    after the first stimulus         81 to 93      471 to 579
+    after any other, at most                       195 to 248
+    rank of the first                1 to 6        1 in 8 of 8
 
-With this wiring the first stimulus has one of the smallest responses of all before. After an hour
-it has the largest one in four of eight runs, and one of the six largest in all. Its synapses are at
-1.35 to 1.70 mV then, and all at 0.99 to 1.02 mV.
+In all eight runs the first stimulus has the largest response after an hour, and no other one has
+half of it. Its synapses are at 2.3 to 2.6 mV then, and all at 1.2 to 1.4 mV. This wiring gives it
+42 excitatory neurons, where stimuli have 41 on average. It is the first of all in the first 200 s,
+too, in six of eight runs: it has been shown 13 times by then, and rewarded.
+
+With the wiring of seed 0 it has 33 excitatory neurons, and one of the smallest responses at first.
+Counted by spikes of excitatory neurons, its rank is 85 to 99 then, and 1 to 6 after an hour: 1 in
+four of eight runs.
 
 Izhikevich, E. M. Solving the distal reward problem through linkage of STDP and dopamine signaling.
 Cereb Cortex 17, 2443-2452 (2007). https://doi.org/10.1093/cercor/bhl152
@@ -67,7 +71,7 @@ class Events(NamedTuple):
 
 
 class Responses(NamedTuple):
-    """Mean number of neurons that fire after each stimulus.
+    """Mean number of spikes after each stimulus.
 
     Attributes
     ----------
@@ -126,7 +130,8 @@ def condition(
     }
     rewards = {"spike_state": (["reward/0"], (events.reward, np.zeros(len(events.reward), int)))}
     inputs = [nd.ArrayInput(given), nd.ArrayInput(rewards)]
-    spikes = [("spike_state", [f"exc/{i}" for i in range(EXCITATORY)])]
+    names = (("exc", EXCITATORY), ("inh", INHIBITORY))
+    spikes = [("spike_state", [f"{name}/{i}" for name, count in names for i in range(count)])]
     more = {"batch": copies, "seed": seeds} if copies > 1 else {"seed": seeds[0]}
     with nd.LPU(circuit, DT, inputs, **more, **options) as lpu:
         first = lpu.run(duration=look, record=spikes).recording
@@ -146,7 +151,7 @@ def condition(
 
 
 def responses(spikes: NDArray[np.float64], events: Events) -> NDArray[np.float64]:
-    """Return how many neurons fire after each stimulus, on average, (100,).
+    """Return how many spikes there are after each stimulus, on average, (100,).
 
     Only stimuli count that come while spikes were recorded, (n,) in seconds.
     """
@@ -176,7 +181,7 @@ def told(found: Responses) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--seconds", type=float, default=3_600.0)
-    parser.add_argument("--seed", type=int, default=0, help="of wiring, stimuli and noise")
+    parser.add_argument("--seed", type=int, default=1, help="of wiring, stimuli and noise")
     parser.add_argument(
         "--copies", type=int, default=1, help="runs whose noise has seeds 0, 1, ..."
     )

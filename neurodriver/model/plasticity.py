@@ -42,6 +42,7 @@ from .rule_names import GIVEN_TO_EVENTS, names_known
 from .rule_sums import sums_of
 from .rule_values import VALUE_TEXTS, ValueRead, values_of, with_symbols
 from .synapse_traces import as_stored, with_decays
+from .target_levels import take_levels_of_targets
 from .traces import Doses, Level, Trace
 
 CALLS = {"clip": 1}
@@ -97,7 +98,8 @@ class Plasticity:
         Text that runs at a synapse before each of its events: a change since the event before,
         ``since_event`` ms ago. It reads modulators as they were then. Doses are events, too.
     modulators : mapping of str to Doses or Level
-        Third factors. A `Level` is read by ``on_step`` and by texts of intervals.
+        Third factors. A `Level` is read by ``on_step`` and by texts of intervals. One of each
+        target is in ``of_targets`` once the class is made, and texts read the target's variable.
     on_dose : mapping of str to str
         Modulator -> text that runs for each synapse at each of its doses, of which ``count`` come
         in one step. It reads modulators as they were before, and comes before spikes of its step.
@@ -132,6 +134,7 @@ class Plasticity:
     between: ClassVar[str] = ""
     _drift: ClassVar[str] = ""  # what the class says; in `between` traces of synapses decay, too
     modulators: ClassVar[Mapping[str, Doses | Level]] = {}
+    of_targets: ClassVar[Mapping[str, str]] = {}  # modulators of each target -> its variables
     every: ClassVar[Mapping[str, str]] = {}
     on_call: ClassVar[Mapping[str, str]] = {}
     on_dose: ClassVar[Mapping[str, str]] = {}
@@ -153,6 +156,7 @@ class Plasticity:
             for base in reversed(cls.__mro__):
                 merged.update(mapping(cls, name, base.__dict__.get(name)))
             setattr(cls, name, as_stored(cls, merged) if name == "synapse" else merged)
+        take_levels_of_targets(cls)
         if "between" in cls.__dict__:
             cls._drift = cls.between
         if isinstance(cls._drift, str):
@@ -168,6 +172,10 @@ class Plasticity:
         for name in self.levels():
             if name not in self.released_by:
                 faults.add(f"modulator '{name}': give the component whose value it is")
+        for name in [one for one in values if one in self.of_targets]:
+            del values[name]
+            own = f"each target has its own, its variable '{self.of_targets[name]}'"
+            faults.add(f"modulator '{name}': {own}; give no component")
         for name in values:
             if name not in self.params:
                 faults.add(f"no parameter '{name}'{near(name, [*self.params, *self.modulators])}")

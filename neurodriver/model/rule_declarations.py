@@ -114,6 +114,8 @@ def _check_names(cls: Any, kinds: Kinds, own: set[str], faults: Faults) -> None:
     for attribute in kinds:
         for name in getattr(cls, attribute) if attribute not in UNNAMED else ():
             places.setdefault(name, []).append(attribute)
+    for name in cls.of_targets:
+        places.setdefault(name, []).append("modulators")
     for name, where in places.items():
         if not _usable(name):
             faults.add(f"{where[0]}: {name!r} is not a usable name (letters, digits and _)")
@@ -165,6 +167,8 @@ def _check_references(cls: Any, faults: Faults) -> None:
             if not hasattr(one, "tau"):  # a value, which does not decay
                 if not _usable(one.variable):
                     faults.add(f"{where}: {shown(one.variable)} is no name of a variable")
+                if one.per:
+                    faults.add(f"{where}, per: must be 'target', or '' (got {shown(one.per)})")
                 continue
             _check_number(one.jump, numbers, f"{where}, jump", faults)
             _check_tau(cls, one.tau, numbers, where, faults)

@@ -31,6 +31,8 @@ def rule_page(rule: Rule) -> list[str]:
             lines += [title, *(_decaying(name, one) for name, one in declared.items())]
     for name, value in rule.levels().items():
         lines.append(f"modulator {name}: '{value.variable}' of a component {value.doc}".rstrip())
+    for name, variable in rule.of_targets.items():
+        lines.append(f"modulator {name}: '{variable}' of each target")
     if rule.synapse:
         lines.append("numbers of each synapse beside weight")
     for name, state in rule.synapse.items():

@@ -7,6 +7,7 @@ and ``post.value`` are the variable that the connections carry, whatever it is c
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import NamedTuple
 
 CARRIED = "value"
@@ -43,6 +44,21 @@ class ValueRead(NamedTuple):
 def values_of(text: str) -> list[ValueRead]:
     """Return the values that a text reads, each once, in order."""
     return list(dict.fromkeys(ValueRead(*found.groups()) for found in _VALUE.finditer(text)))
+
+
+def with_levels(text: str, levels: Mapping[str, str]) -> str:
+    """Return a text that reads variables of the target where it names modulators of each target.
+
+    Parameters
+    ----------
+    text : str
+    levels : mapping of str to str
+        Modulator -> variable of the target.
+    """
+    if not levels:
+        return text
+    named = rf"(?<![.\w])({'|'.join(map(re.escape, levels))})\b"
+    return re.sub(named, lambda found: f"post.{levels[found[1]]}", text)
 
 
 def with_symbols(text: str) -> str:

@@ -52,15 +52,19 @@ class Doses:
 class Level:
     """A third factor that is a variable of a component, as it is in the present step.
 
-    Texts of each step and of intervals read it.
+    Texts of each step and of intervals read it. A factor of each target is a variable of the
+    target, which the synapse sees as late as the target's spikes. Texts of arrivals read it, too.
 
     Parameters
     ----------
     variable : str
-        Of the component that the rule is given for this modulator.
+        Of the component that the rule is given for this modulator, or of the target.
     doc : str
         What it is.
+    per : {"", "target"}
+        Whether all synapses share it, or those of each target.
     """
 
     variable: str
     doc: str = ""
+    per: str = ""

@@ -239,6 +239,9 @@ class LearningConnections(SynapseChoice):
         known = ", ".join((*synapses.names, *synapses.rule.doses()))
         if name in synapses.rule.values:
             what = f"'{name}' is a number of the rule, lpu.circuit has it"
+        elif name in synapses.rule.of_targets:
+            own = synapses.rule.of_targets[name]
+            what = f"each target has its own '{name}', its variable '{own}'; read it there"
         elif name in synapses.rule.modulators:
             (uid,) = synapses.rule.released_by[name]
             variable = synapses.rule.levels()[name].variable

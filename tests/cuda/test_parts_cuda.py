@@ -6,10 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from learning_networks import DT as LEARNING_DT
+from learning_networks import Pairs, network, trains
 from support import DT, model, weighted_network
 
 import neurodriver as nd
 from neurodriver.backends.cuda.backend import CUDABackend
+from neurodriver.circuit.partition import partition
 from neurodriver.parallel.peer_exchange import PeerExchange
 
 
@@ -106,3 +109,23 @@ def test_gates_of_one_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
         assert lpu.backend.run(7, 40) == 40
         assert np.array_equal(lpu.backend.row("V", 47)[:300], expected) and np.ptp(expected) > 0
     assert asked == list(range(12, 47, 5))
+
+
+def test_synapses_that_learn_on_one_gpu(tmp_path: Any) -> None:
+    """They are read, set, saved and restored in parts as those of the whole."""
+    circuit, found = network(Pairs()), []
+    cut = {"parts": partition(circuit, 2), "devices": [0, 0]}
+    for given in ({"backend": "cpu"}, {"backend": "cuda", **cut}):
+        path = tmp_path / "state.h5"
+        with nd.LPU(circuit, LEARNING_DT, trains(circuit), **given) as lpu:
+            lpu.run(steps=100)
+            weights = lpu["learning"].get("weight")
+            lpu["learning"].set("weight", 0.5 * weights)
+            lpu.run(steps=50)
+            lpu.save(path)
+        with nd.LPU(circuit, LEARNING_DT, trains(circuit), **given) as lpu:
+            lpu.resume(path)
+            lpu.run(steps=100)
+            found.append((weights, lpu["learning"].get("weight")))
+    for one, other in zip(*found, strict=True):
+        assert np.array_equal(one, other) and np.ptp(one) > 0.1

@@ -94,6 +94,55 @@ def test_synapses_of_spikes() -> None:
     assert np.ptp(weight) > 0.5 and np.ptp(gate) > 0.5
 
 
+class AtTargets(nd.Plasticity):
+    """Each target has a level of its own, which texts of three kinds read."""
+
+    params = {"often": nd.Parameter("ms", default=5.0)}
+    modulators = {"V": nd.Level("V", per="target"), "plus": nd.Level("u_plus", per="target")}
+    bounds = (-2.0, 2.0)
+    on_arrival = "weight = clip(weight + 0.01 * V); send(weight);"
+    on_step = "weight = clip(weight + 0.001 * plus * (V + 1));"
+    every = {"often": "total = sum(weight); weight = clip(0.9 * weight + 0.01 * total * plus);"}
+
+
+class ByValues(AtTargets):
+    """The same with values of the target."""
+
+    on_arrival = "weight = clip(weight + 0.01 * post.V); send(weight);"
+    on_step = "weight = clip(weight + 0.001 * post.u_plus * (post.V + 1));"
+    every = {
+        "often": "total = sum(weight); weight = clip(0.9 * weight + 0.01 * total * post.u_plus);"
+    }
+
+
+class Overridden(AtTargets):
+    """A subclass changes a text, and reads the levels that its base declares."""
+
+    on_step = "weight = clip(weight + 0.002 * plus * (V + 1));"
+
+
+def test_levels_of_targets() -> None:
+    """They are variables of the targets; a subclass knows them, too; threads change no bit."""
+    found = []
+    for rule, threads in ((AtTargets, 1), (AtTargets, 3), (ByValues, 2), (Overridden, 1)):
+        made, inputs, _ = everything(rule)
+        with started(made, DT, inputs, [("V", None)], backend="cpu", threads=threads) as lpu:
+            lpu.run(steps=STEPS)
+            found.append(lpu["learning"].get("weight"))
+            with pytest.raises(NeurodriverError, match="own 'plus', its variable 'u_plus'"):
+                lpu["learning"].get("plus")
+    assert np.ptp(found[0]) > 0.5 and np.ptp(found[0] - found[3]) > 1e-3
+    assert found[0].tobytes() == found[1].tobytes() == found[2].tobytes()
+    with pytest.raises(ModelError, match="its variable 'V'; give no component"):
+        AtTargets(V=["a"])
+    with pytest.raises(ModelError, match="per: must be 'target', or ''"):
+        type("Wrong", (AtTargets,), {"modulators": {"z": nd.Level("V", per="source")}})
+    with pytest.raises(ModelError, match=r"on_spike reads post\.V, which only"):
+        type("Wrong", (AtTargets,), {"on_spike": "weight = V;"})
+    with pytest.raises(ModelError, match="'plus' is declared twice"):
+        type("Wrong", (AtTargets,), {"synapse": {"plus": nd.State("", 0.0)}})
+
+
 def test_what_is_refused() -> None:
     """A level without a component, of several, of a variable that is not there, in other texts."""
     with pytest.raises(ModelError, match="'gain': give the component whose value it is"):
