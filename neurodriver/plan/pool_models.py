@@ -20,6 +20,9 @@ POOLS = __name__
 BLOCK = 256
 """Members of a component; a power of 2, so that later levels add the same pairs."""
 
+AHEAD = 16
+"""Values that are read before the first of them is taken: a GPU then waits for memory once."""
+
 VALUE, WHICH = "pool__value", "pool__which"
 """Variables of pools: the result, and of ``argmax`` the number of the member."""
 
@@ -48,6 +51,17 @@ _FOLDED = """
         }}
         level += 1;
     }}
+"""
+
+_AHEAD = """
+    const int end = high[{at}];
+    const int many = end - (end - low[{at}]) % {n};
+    for (int from = low[{at}]; from < many; from += {n}) {{
+        real some[{n}];
+        for (int i = 0; i < {n}; ++i) {{ const int j = from + i; some[i] = {read}; }}
+        for (int i = 0; i < {n}; ++i) {{ const int j = from + i; real v = some[i]; {takes} }}
+    }}
+    for (int j = many; j < end; ++j) {{ real v = {read}; {takes} }}
 """
 
 
@@ -115,18 +129,15 @@ def pool_model(
 
 def _taken(reduce: str, names: dict[str, str], first: bool, listed: bool) -> str:
     """Return a loop that takes one value after the other."""
-    cell = "list[j]" if listed else "j"
-    lines = [f"real v = cells.{names['value']}[{cell}];"]
-    if first and reduce in TAKEN:
-        lines.append(f"v = {TAKEN[reduce]};")
-    sign = names["sign"]
+    read = f"cells.{names['value']}[{'list[j]' if listed else 'j'}]"
+    takes = f"v = {TAKEN[reduce]}; " if first and reduce in TAKEN else ""
+    sign, at = names["sign"], names["at"]
     if sign in "+*":
-        lines.append(f"acc {sign}= v;")
+        takes += f"acc {sign}= v;"
     elif reduce == "argmax":
-        number = cell if first else f"(int)(cells.{WHICH}[j])"
-        lines.append(f"if (best < 0 || v > acc) {{ acc = v; best = {number}; }}")
+        number = ("list[j]" if listed else "j") if first else f"(int)(cells.{WHICH}[j])"
+        takes += f"if (best < 0 || v > acc) {{ acc = v; best = {number}; }}"
     else:
-        lines.append(f"if (j == low[{names['at']}] || v {sign} acc) acc = v;")
-    head = f"for (int j = low[{names['at']}]; j < high[{names['at']}]; ++j)"
+        takes += f"if (j == low[{at}] || v {sign} acc) acc = v;"
     begin = "int best = -1;\n" if reduce == "argmax" else ""
-    return f"{begin}{head} {{ {' '.join(lines)} }}\n"
+    return begin + _AHEAD.format(at=at, n=AHEAD, read=read, takes=takes)

@@ -2,7 +2,8 @@
 
 On a CPU, neighbouring phases between which no connection acts within a step are one stage: nothing
 that they read changes meanwhile. On a GPU, each population is in the first stage after those that
-it reads in the same step, whatever its phase. So there are fewer stages, each with more work.
+it reads in the same step, whatever its phase. So there are fewer stages, each with more work. A
+population that reads in the same step, and that none reads, is in the last stage.
 """
 
 from __future__ import annotations
@@ -45,6 +46,9 @@ def stages_of(circuit: Circuit) -> tuple[int, ...]:
 def earliest_stages(circuit: Circuit) -> tuple[int, ...]:
     """Return the first stage that each group may be in; 0 for ports.
 
+    A group that reads others in the same step, and that none reads, is in the last stage. There
+    it is advanced beside its like, and no stage before takes as long as it does.
+
     Raises
     ------
     CircuitError
@@ -65,6 +69,10 @@ def earliest_stages(circuit: Circuit) -> tuple[int, ...]:
             sources.setdefault(target, []).append(source)
     for one in sorted(sources, key=lambda number: groups[number].phase):
         stage[one] = 1 + max(stage[source] for source in sources[one])
+    read = {source for some in sources.values() for source in some}
+    last = max(stage)
+    for one in sources.keys() - read:
+        stage[one] = last
     if any(stage):
         _check(circuit)
     return tuple(stage)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ...codegen.generate import generate
 from ...codegen.simt.device import device_text
+from ...codegen.simt.shared_texts import table_places
 from ...errors import NeurodriverError
 from ...plan.arrays import Key
 from ...plan.program import Program
@@ -134,8 +135,8 @@ class CUDABackend:
     def _built(self) -> Loaded:
         """Compile the text of the circuit; in a profile it counts what its parts take."""
         parts = parts_of(self.generated, self.plan, self.binding)
-        shape = replace(self.plan.shape, timers=current().on)
-        text = device_text(parts, self.dtype.name, shape)
+        self.binding.symbols = table_places(parts)
+        text = device_text(parts, self.dtype.name, replace(self.plan.shape, timers=current().on))
         code = Loaded(self.device, compile_cubin(text, self.device.arch))
         self.delivery.bring(self.device, code, self.binding.pool)
         return code

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ...codegen.generate import Generated, Task
 from ...codegen.kernel import Kernel
-from ...codegen.simt.device import table_name
+from ...codegen.simt.shared_texts import table_sizes
 from ...native.buffers import LANES, DrawnArray
 from ...plan.arrays import SEED, Array, Key, Kind, VariableOwner
 from ...plan.copies import is_shared
@@ -45,10 +45,13 @@ class Binding:
         What lies where, after ``allocate``.
     taken : set of Key
         What the kernels of the program take, after ``generated``.
+    symbols : list of (str, int)
+        Where a kernel reads its table: name of the memory, and bytes behind its begin.
     """
 
     pool: Pool
     tables: Pool
+    symbols: list[tuple[str, int]]
 
     def __init__(self, device: Device, program: Program, like: Binding | None = None) -> None:
         self._like, self._shares = like, like is not None
@@ -104,7 +107,7 @@ class Binding:
         """Make room for the arguments of all kernels."""
         self._tasks, self._kernels = generated.tasks, generated.kernels
         self.taken = {key for kernel in self._kernels for key in kernel.pointers}
-        wanted = {f"table {i}": 8 * sum(_sizes(k)) for i, k in enumerate(self._kernels)}
+        wanted = {f"table {i}": 8 * sum(table_sizes(k)) for i, k in enumerate(self._kernels)}
         wanted["tables"] = 8 * max(len(self._tasks), 1)
         self.tables = Pool(self.device, wanted)
 
@@ -191,8 +194,9 @@ class Binding:
         self._call_once(code, _CONSTANTS)
         for number, kernel in enumerate(self._kernels) if not self._shares else ():
             # to constant memory, with the constants; launches bring those of copies
-            begin, size = self.places[number], 8 * sum(_sizes(kernel))
-            self.device.duplicate(code.address(table_name(number)), begin, size)
+            name, behind = self.symbols[number]
+            begin, size = self.places[number], 8 * sum(table_sizes(kernel))
+            self.device.duplicate(code.address(name) + behind, begin, size)
 
     @property
     def places(self) -> list[int]:
@@ -254,7 +258,3 @@ class Binding:
             memory.free()
         self.pool.free()
         self.tables.free()
-
-
-def _sizes(kernel: Kernel) -> list[int]:
-    return [max(len(t), 1) for t in (kernel.pointers, kernel.integers, kernel.scalars)]

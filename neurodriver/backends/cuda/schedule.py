@@ -48,6 +48,9 @@ BLOCK_WARPS = 22
 SHORT_WARPS = 28
 """The same in single precision, where spikes are sent."""
 
+MOST_LIGHT = 8
+"""Components of a thread at most that keeps no number of them, where a step has several stages."""
+
 DELIVERY_WARPS = 4
 """Warps of a block that deliver spikes while the others compute."""
 
@@ -61,8 +64,7 @@ WIDE = 1 << 20
 """Connections of spikes from which the whole device delivers."""
 
 LEARNING = 1 << 14
-"""Connections that learn, or rows of them, from which more than a block is used; a cluster up to
-eight times as many."""
+"""Connections that learn, or rows of them, from which a cluster is used; a grid from 8 times on."""
 
 CROWD = 128
 """Components of a block, a warp for each scheduler; with more, others work while one waits."""
@@ -231,9 +233,8 @@ def choose(
     most = load.most(word)
     small = _pairs(units, 1, most, load)
     if load.blocks == 1 and _total(units, small) <= most:
-        return LaunchPlan(
-            "block", 1, Shape(load.warps(_total(units, small)) * WARP, 1, True), small
-        )
+        each = load.warps(_total(units, small))
+        return LaunchPlan("block", 1, Shape(each * WARP, 1, True), small)
     wide = _pairs(units, CLUSTER, most, load)
     if load.blocks and clusters and _total(units, wide) <= CLUSTER * most:
         each = load.warps(-(-_total(units, wide) // CLUSTER))
@@ -282,21 +283,17 @@ def _pairs(units: Sequence[Task], blocks: int, most: int, load: SpikeLoad) -> tu
     """Return components of a thread: more than one where the items would not fit otherwise.
 
     Sums that take long get a warp, or a thread, each. Where they are idle, a warp has several
-    sooner than threads have few registers.
-
-    Parameters
-    ----------
-    units : sequence of Unit
-    blocks : int
-    most : int
-        Warps with components of a block.
-    load : SpikeLoad
+    sooner than threads have few registers. In a step of several stages, the warps of a unit wait
+    for all other stages. So threads have more of light components sooner than of heavy ones. At
+    most ``most`` warps of each of so many ``blocks`` have components.
     """
     own = [1] * len(units)
     idle = [8 if u.spread and u.idle else 1 for u in units]
     _pack(units, own, idle, blocks * min(most, ROOMY // WARP - 1), load)
     plain = 4 if load.window else 2
-    pairs = [1 if u.spread or u.kernel.record else plain for u in units]
+    light = MOST_LIGHT if any(u.stage for u in units) else plain
+    most_of = [plain if u.kernel.kept else light for u in units]
+    pairs = [1 if u.spread or u.kernel.record else n for u, n in zip(units, most_of, strict=True)]
     _pack(units, own, pairs, blocks * most, load)
     return tuple(own)
 
@@ -305,12 +302,18 @@ def _pack(
     units: Sequence[Task], own: list[int], most: Sequence[int], warps: int, load: SpikeLoad
 ) -> None:
     """Give threads more components, each at most so many, until no more warps than these do."""
+    staged = any(unit.stage for unit in units)
+
+    def more(i: int) -> int:
+        return own[i] + (1 if load.window else own[i])
+
     while _total(units, own) > warps:
-        left = [i for i in range(len(units)) if own[i] < most[i]]
+        now = {i: tiles(units[i], own[i]) for i in range(len(units)) if own[i] < most[i]}
+        left = [i for i in now if tiles(units[i], more(i)) < now[i]]
         if not left:
-            break
-        largest = max(left, key=lambda i: tiles(units[i], own[i]))
-        own[largest] += 1 if load.window else own[largest]
+            return
+        best = min(left, key=lambda i: (staged * more(i) * (1 + units[i].kernel.kept), -now[i]))
+        own[best] = more(best)
 
 
 def _total(units: Sequence[Task], own: Sequence[int]) -> int:

@@ -423,6 +423,7 @@ template <class Unit> ND_FN void nd_stream(const nd_item &item, long long k, lon
 {
     Unit unit;
     const long long begin = k;
+    nd_become(item.what);
     unit.load(k, item.first, item.end);
     nd_steps(unit, k, until);
     unit.record(begin);
@@ -433,7 +434,7 @@ template <class Unit> ND_FN void nd_hold(nd_loop &loop)
 {
     Unit unit;
     const nd_item item = loop.item(0);
-    loop.keep(1);
+    loop.keep(1), nd_become(item.what);
     unit.load(loop.first, item.first, item.end);
     for (long long k = loop.first; k < loop.last;) {
         const long long begin = k, until = loop.until(k);

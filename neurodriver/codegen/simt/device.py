@@ -12,6 +12,17 @@ from ...plan.spikes.fanout import PIECE
 from ..kernel import Kernel
 from ..source import Dialect, prelude
 from .shape import OUTGOING_BYTES, ROOMY, Shape
+from .shared_texts import (
+    SharedText,
+    cases_of,
+    members_text,
+    once_text,
+    sent_from,
+    shared_texts,
+    table_sizes,
+    table_text,
+    tables_memory,
+)
 from .spike_delivery import Sent, sender
 from .thread_draws import KEEPS
 
@@ -167,11 +178,6 @@ class Part:
         return not (self.delivery or self.learning)
 
 
-def table_name(number: int) -> str:
-    """Return the name of the constant memory that holds a unit's arguments."""
-    return f"nd_table_{number}"
-
-
 def device_text(parts: Sequence[Part], dtype: str, shape: Shape) -> str:
     """Return everything a CUDA compiler needs to build the kernels of a circuit.
 
@@ -214,28 +220,25 @@ def device_text(parts: Sequence[Part], dtype: str, shape: Shape) -> str:
         f"#define ND_WORD {word}",
         *prelude([part.kernel.text for part in parts], dtype, DEVICE),
     ]
+    texts = shared_texts(parts)
+    units = [text for text in texts if text.part.advances]
     deliveries = [number for number, part in enumerate(parts) if part.delivery]
-    numbers = [number for number, part in enumerate(parts) if part.advances]
     learning = [number for number, part in enumerate(parts) if part.learning]
-    lines += _headers(parts)
-    for number in [*deliveries, *learning, *numbers]:
-        lines += _unit(number, parts[number], shape.copies > 0)
-    lines += _bring_copy(len(parts), bool(deliveries), shape.copies)
+    lines += [*_headers(parts), *members_text(texts)]
+    for text in sorted(texts, key=lambda text: text.part.advances + text.part.learning / 2):
+        lines += _unit(text, tables_memory(parts), shape.copies > 0)
+    lines += _bring_copy(texts, len(parts), bool(deliveries), shape.copies)
     lines += _deliver_piece([n for n in deliveries if parts[n].kernel.delivers])
     lines += _deliver_due([n for n in deliveries if parts[n].kernel.due])
     lines += [*_learn(learning, shape), *_stage_of(parts, shape.stages)]
     lines.append(header("codegen/simt/device.cuh"))
-    stream = [f"case {i}: nd_stream<nd_part_{i}::unit>(item, k, until); break;" for i in numbers]
+    stream = [f"{cases_of(t)} nd_stream<{t.space}::unit>(item, k, until); break;" for t in units]
     head = "ND_FN void nd_do_unit(const nd_item &item, long long k, long long until)"
     lines += _choice(head, "item", stream)
     if shape.holds:
-        hold = [f"case {i}: nd_hold<nd_part_{i}::unit>(loop); break;" for i in numbers]
+        hold = [f"{cases_of(t)} nd_hold<{t.space}::unit>(loop); break;" for t in units]
         lines += _choice("ND_FN void nd_hold_unit(nd_loop &loop)", "loop.item(0)", hold)
-    once = []
-    for i in numbers:
-        table = f"(nd_part_{i}::nd_args *)tables[{i}]"
-        calls = f"nd_part_{i}::nd_constants({table})", f"nd_part_{i}::nd_initial({table})"
-        once.append(f"if (what) {calls[1]}; else {calls[0]};")
+    once = [line for text in units for line in once_text(text)]
     lines += block("ND_FN void nd_do_once(void *const *tables, int what)", once)
     lines.append(header("codegen/simt/device_end.cuh"))
     lines.append(header("codegen/simt/event_lists.cuh"))
@@ -336,47 +339,48 @@ def _learn(learning: list[int], shape: Shape) -> list[str]:
     return [*sums, *block(head, [call.format(n) for n in learning])]
 
 
-def _sizes(kernel: Kernel) -> list[int]:
-    return [max(len(t), 1) for t in (kernel.pointers, kernel.integers, kernel.scalars)]
-
-
 def _table_bytes(parts: Sequence[Part], shape: Shape) -> int:
     """Return the bytes of shared memory of a block for the tables of a copy."""
-    tables = sum(8 * sum(_sizes(part.kernel)) for part in parts)
+    tables = sum(8 * sum(table_sizes(part.kernel)) for part in parts)
     return 1024 + tables if shape.copies else 0
 
 
-def _bring_copy(parts: int, delivers: bool, copies: int) -> list[str]:
+def _bring_copy(texts: Sequence[SharedText], parts: int, delivers: bool, copies: int) -> list[str]:
     """Return the function that brings the tables of a copy into shared memory."""
     if not copies:
         return []
     lines = ["nd_bring(&nd_chunk, nd_copies.chunks + copy, sizeof nd_chunk);"]
-    for i in range(parts):
-        table = f"nd_part_{i}::{table_name(i)}"
-        lines.append(f"nd_bring_arguments({table}, nd_copies.tables[copy * {parts} + {i}]);")
+    for text in texts:
+        for member, number in enumerate(text.numbers):
+            table = f"{text.space}::{text.name}" + ("" if text.lone else f"[{member}]")
+            given = f"{table}, nd_copies.tables[copy * {parts} + {number}]"
+            lines.append(f"nd_bring_arguments({given});")
     if delivers:
         place = "nd_copies.lists + 3 * copy"
         lines.append(f"nd_bring(&nd_spike_list, {place}, sizeof nd_spike_list);")
     return block("ND_FN void nd_bring_copy(int copy)", [*lines, "__syncthreads();"])
 
 
-def _unit(number: int, part: Part, copies: bool) -> list[str]:
-    """Return a kernel in a namespace of its own, with its table of arguments."""
-    kernel = part.kernel
+def _unit(text: SharedText, memory: str, copies: bool) -> list[str]:
+    """Return a kernel in a namespace of its own, with its tables of arguments."""
+    part, kernel = text.part, text.part.kernel
     sends = sorted(set(re.findall(r"\bnd_send_(\w+)<", kernel.text)))
-    sizes, name = _sizes(kernel), table_name(number)
-    table = f'extern "C" {{ __constant__ nd_args {name}; }}'
     inside = [
         f"enum {{ ND_OWN = {part.own}, ND_PAIR = {2 - part.own % 2} }};",
         f"static const bool {KEEPS} = ND_HOLDS && ND_OWN <= {MOST_DRAWING};",
-        f"typedef nd_table<{sizes[0]}, {sizes[1]}, {sizes[2]}, double> nd_args;",
-        f"__shared__ nd_args::of_copy {name};" if copies else table,
-        f"#define nd_steady (&{name})",
-        f"enum {{ ND_DELIVERY = {number} }};",
+        "typedef nd_table<{}, {}, {}, double> nd_args;".format(*table_sizes(kernel)),
+        *table_text(text, memory, copies),
+        f"enum {{ ND_DELIVERY = {text.numbers[0]} }};",
         f"enum {{ ND_FIRST_WARP = {part.warps[0]}, ND_WARPS = {part.warps[1]} }};",
         f"typedef {'nd_branching' if part.crowd else 'nd_straight'} nd_by;",
-        *[line for variable in sends for line in sender(variable, part.sends.get(variable, ()))],
+        *[line for variable in sends for line in _sender(text, variable)],
         with_integers(kernel.text, part.integers),
         "#undef nd_steady",
     ]
-    return [f"namespace nd_part_{number} {{", *inside, "}"]
+    return [f"namespace {text.space} {{", *inside, "}"]
+
+
+def _sender(text: SharedText, variable: str) -> list[str]:
+    """Return the function that sends the spikes of a variable."""
+    sent = text.part.sends.get(variable, ())
+    return sender(variable, [(n, sent_from(text, variable, n), by) for n, _, by in sent])

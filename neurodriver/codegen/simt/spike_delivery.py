@@ -42,6 +42,9 @@ Sent = tuple[int, int, str]
 """Number of a delivery, first source of a group there, and who delivers: ``thread``, ``pieces`` or
 ``due``."""
 
+SentFrom = tuple[int, str, str]
+"""The same, with the expression of the first source."""
+
 _C_TYPES = {"int8": "signed char", "int16": "short", "int32": "int"}
 
 
@@ -234,7 +237,7 @@ class SlotText(SumText):
         return _first_slot("nd_k", self.size("depth"), self.size("ahead"))
 
 
-def sender(variable: str, deliveries: Sequence[Sent]) -> list[str]:
+def sender(variable: str, deliveries: Sequence[SentFrom]) -> list[str]:
     """Return the function by which the threads of a warp send the spikes of their components.
 
     And the struct ``nd_outgoing_of_<variable>``: where the outgoing connections of a component lie.
@@ -242,7 +245,7 @@ def sender(variable: str, deliveries: Sequence[Sent]) -> list[str]:
     Parameters
     ----------
     variable : str
-    deliveries : sequence of Sent
+    deliveries : sequence of SentFrom
     """
     outgoing = f"nd_outgoing_of_{variable}"
     head = f"template <int N> ND_FN void nd_send_{variable}"
@@ -253,12 +256,11 @@ def sender(variable: str, deliveries: Sequence[Sent]) -> list[str]:
     ]
 
 
-def _outgoing_struct(name: str, deliveries: Sequence[Sent]) -> list[str]:
+def _outgoing_struct(name: str, deliveries: Sequence[SentFrom]) -> list[str]:
     """Return the struct of a component's outgoing connections, which shared memory may cache."""
     numbers = [n for n, *_ in deliveries]
     asked = [
-        f"of_{n} = nd_part_{n}::delivery::outgoing({first}ll + nd_at);"
-        for n, first, _ in deliveries
+        f"of_{n} = nd_part_{n}::delivery::outgoing({first} + nd_at);" for n, first, _ in deliveries
     ]
     before = f"nd_i * {len(deliveries)}"  # those of a thread's components before component i
     places = [
@@ -277,7 +279,7 @@ def _outgoing_struct(name: str, deliveries: Sequence[Sent]) -> list[str]:
     return [*block(f"struct {name}", members), ";"]
 
 
-def _sends(variable: str, deliveries: Sequence[Sent]) -> list[str]:
+def _sends(variable: str, deliveries: Sequence[SentFrom]) -> list[str]:
     """Return the lines that deliver what is due in the next step, and list the rest in pieces."""
     each, unroll = "for (int nd_j = 0; nd_j < N; ++nd_j)", "ND_UNROLL"
     ask = ["const bool nd_mine = nd_e.bits[nd_j] >> nd_lane() & 1;",
