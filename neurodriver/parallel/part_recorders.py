@@ -233,7 +233,9 @@ class WholeRecording:
             for when, index in (block.events[name] for block in part if name in block.events):
                 step = np.rint(when / plan.dt).astype(np.int64)
                 keys.append(step * columns.width + places[name][index])
-        key = np.sort(np.concatenate(keys))  # numbers alone: eight times faster than `lexsort`
+        # Those of each part are in order already, so a stable sort only merges them: seven times
+        # faster than another one, which is eight times faster than `lexsort`.
+        key = np.sort(np.concatenate(keys), kind="stable")
         step = key // max(columns.width, 1)
         time = step.astype(np.float64)
         time *= plan.dt

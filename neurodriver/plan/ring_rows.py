@@ -93,8 +93,7 @@ def ring_rows(
     rows |= _of_windows(circuit, rows, steps, uses)
     for one in pointed:
         rows |= {v: max(rows.get(v, 1), one.history + 1) for v in one.reads}
-    if not uses.elsewhere:
-        rows |= dict.fromkeys(_own_affairs(circuit) - uses.read - uses.injected, 0)
+    rows |= dict.fromkeys(_own_affairs(circuit) - uses.read - uses.enters, 0)
     for variable, needed in uses.elsewhere.items():
         rows[variable] = needed(rows.get(variable, 1) + 1) - 1
     return rows, steps
