@@ -441,7 +441,8 @@ class Kernels:
 
     def inject(self, item: Any, k: int) -> None:
         """Write values into a row of the inputs."""
-        ring, table, actions, active, width, depth, start, count, back, words = self.table(0, item)
+        fields = self.table(0, item)
+        ring, table, actions, active, width, depth, start, count, back, words, *_ = fields
         place = k - int(self.given[4])
         action, row = int(at(actions + 4 * place, (1,), np.int32)[0]), k - back
         window, begin = int(self.given[8]), int(self.given[10])

@@ -191,6 +191,8 @@ class Group:
         Place in the order of a step: phases are computed one after the other. 0 for ports.
     every, first : int
         The components are computed at step ``first`` and every ``every``-th one after it.
+    sends : bool
+        Of sources in other parts: whether a GPU delivers their spikes by source.
     """
 
     model: type[NDComponent]
@@ -206,6 +208,7 @@ class Group:
     phase: int = 0
     every: int = 1
     first: int = 0
+    sends: bool = False
 
     def __post_init__(self) -> None:
         for columns in ("params", "labels", "columns"):

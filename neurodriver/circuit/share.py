@@ -47,7 +47,9 @@ class Share:
     events: frozenset[str]
 
 
-def shares(circuit: Circuit, of: Numbers, wanted: Sequence[int] | None = None) -> Iterator[Share]:
+def shares(
+    circuit: Circuit, of: Numbers, wanted: Sequence[int] | None = None, sends: bool = False
+) -> Iterator[Share]:
     """Yield the shares of parts; ``of`` is the part of each component.
 
     Parameters
@@ -56,6 +58,8 @@ def shares(circuit: Circuit, of: Numbers, wanted: Sequence[int] | None = None) -
     of : (count,) int64
     wanted : sequence of int, optional
         The parts; by default all.
+    sends : bool
+        Whether a GPU delivers the spikes of sources in other parts by source.
 
     Raises
     ------
@@ -65,10 +69,10 @@ def shares(circuit: Circuit, of: Numbers, wanted: Sequence[int] | None = None) -
     count = int(of.max(initial=0)) + 1
     bridges = bridges_of(circuit, of, [f"part{number}" for number in range(count)])
     for part in range(count) if wanted is None else wanted:
-        yield _share(circuit, of, part, bridges)
+        yield _share(circuit, of, part, bridges, sends)
 
 
-def _share(circuit: Circuit, of: Numbers, part: int, bridges: list[Bridge]) -> Share:
+def _share(circuit: Circuit, of: Numbers, part: int, bridges: list[Bridge], sends: bool) -> Share:
     groups, number = own_groups(circuit, of, part)
     incoming = tuple(one for one in bridges if one.target == part)
     outgoing = tuple((one, number[one.sources]) for one in bridges if one.source == part)
@@ -80,7 +84,7 @@ def _share(circuit: Circuit, of: Numbers, part: int, bridges: list[Bridge]) -> S
     imported = first - int((of == part).sum())
     if imported:
         uids = np.strings.add("import ", np.arange(imported).astype("U"))
-        groups.append(Group(Port, {}, imported, uids, hidden=True))
+        groups.append(Group(Port, {}, imported, uids, hidden=True, sends=sends))
     whole = map(with_largest, circuit.connections)
     links = [into_part(circuit, one, of, part, number, entries) for one in whole]
     made = Circuit.from_columns(

@@ -30,6 +30,7 @@ from ..circuit.circuit import Circuit
 from ..circuit.drawn import Drawn
 from ..circuit.drawn_share import is_divided, least_steps
 from ..circuit.partition import given_parts, partition
+from ..circuit.plastic import learning_connections
 from ..circuit.share import Share, shares
 from ..errors import CircuitError, LPUExecutionError, NeurodriverError, lines_of
 from ..inputs.base import Input
@@ -60,6 +61,10 @@ SLICE_SECONDS = 0.25
 
 SLICE_BYTES = 64 << 20
 """Most bytes of rows that wait to be joined."""
+
+
+IMPORTS_SEND = False
+"""Whether GPUs deliver the spikes of other parts by their sources, instead of summing by target."""
 
 
 class PartedSimulation(PartedState):
@@ -143,7 +148,8 @@ class PartedSimulation(PartedState):
         for one in self._inputs:
             one.open(self.dt, self._dtype)
         inputs = inputs_of_parts(self._inputs, circuit, self.of, numbers)
-        every = shares(circuit, self.of, numbers)
+        sends = all(map(sends_imports, choices.values())) and not any(learning_connections(circuit))
+        every = shares(circuit, self.of, numbers, sends)
         for share, world, mine in zip(every, worlds, inputs, strict=True):
             kept = tuple(one.of_part(share.part) for one in self.recordings)
             recorders: list[Recorder] = [one for one in kept if one]
@@ -324,6 +330,11 @@ def _send_again(part: CircuitPart) -> None:
     """Exchange the rows that the imports do not have: they may have been set."""
     if part.simulation.exchange is not None:
         part.simulation.exchange.begin(None, part.simulation.step)
+
+
+def sends_imports(choice: Choice) -> bool:
+    """Return whether a GPU delivers the spikes of other parts by their sources."""
+    return IMPORTS_SEND and choice.target.threads and choice.executor == "resident"
 
 
 def waiting(

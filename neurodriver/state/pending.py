@@ -194,7 +194,7 @@ class PendingSpikes:
                 if inside and row == self.step:  # inputs enter row k at step k
                     continue
                 places, counts = self._spikes(row, slice(begin, end))
-                self._add(sums, source + places, counts, row + lag, self._first())
+                self._add(sums, source + places, counts, row + lag, _first(self.gather))
 
     def _add_stencils(self, plan: Gather, sums: Sums) -> None:
         """Add what spikes in rows of the ring will bring along stencils."""
@@ -211,15 +211,19 @@ class PendingSpikes:
         """Add what the last step's spikes left in the lists of pieces of a GPU."""
         near = self.gather.arrays["near"].astype(np.int64)
         for _, begin, end, source in self.gather.arrays["block"].tolist():
+            if _comes(self.program, self.access.variable, begin):
+                continue
             places, counts = self._spikes(self.step, slice(begin, end))
             self._add(sums, source + places, counts, self.step, near)
 
     def _add_relayed(self, sums: Sums) -> None:
         """Add what kernels of a GPU will bring of spikes that are on their way to them."""
-        for row in range(self.step + 1, self.newest + 1):
-            for _, begin, end, source in self.gather.arrays["block"].tolist():
+        for _, begin, end, source in self.gather.arrays["block"].tolist():
+            comes = _comes(self.program, self.access.variable, begin)
+            for row in self.underway.rows(self.access.variable, 0 if comes else self.step + 1):
                 places, counts = self._spikes(row, slice(begin, end))
-                self._add(sums, source + places, counts, row, self._first())
+                self._add(sums, source + places, counts, row, _first(self.gather))
+        for row in range(self.step + 1, self.newest + 1):
             self._add_rows(self.gather.stencils, sums, row, late=False)
 
     def _add_rows(self, plans: Sequence[Gather], sums: Sums, row: int, late: bool) -> None:
@@ -270,11 +274,6 @@ class PendingSpikes:
         places = np.flatnonzero(values)
         return places, counted(values[places])
 
-    def _first(self) -> NDArray[np.int64]:
-        """Return where the connections of each source begin."""
-        parts = self.gather.parts
-        return parts.first if parts is not None else self.gather.arrays["begin"].astype(np.int64)
-
     def _add(
         self,
         sums: Sums,
@@ -290,7 +289,7 @@ class PendingSpikes:
             back, target, sent = brought(self.gather, sources, counts)
             np.add.at(sums, (step + back - self.step, self._column[target]), sent)
             return
-        end = self._first()[sources + 1]
+        end = _first(self.gather)[sources + 1]
         begin = begin[sources]
         number = end - begin
         which = np.repeat(np.arange(len(sources)), number)
@@ -307,6 +306,21 @@ class PendingSpikes:
         if "of_source" in arrays:
             return arrays["of_source"][source].astype(np.int64)
         return np.full(len(edge), int(self.gather.uniform["weight"]), np.int64)
+
+
+def _comes(program: Program, variable: str, begin: int) -> bool:
+    """Whether the block from an element on has sources in other parts, whose spikes are sent."""
+    groups = program.circuit.groups
+    return any(
+        name != "inputs" and groups[int(name)].sends and segment.start == begin
+        for name, segment in program.layout.rings[variable].segments.items()
+    )
+
+
+def _first(gather: Gather) -> NDArray[np.int64]:
+    """Return where the connections of each source begin."""
+    parts = gather.parts
+    return parts.first if parts is not None else gather.arrays["begin"].astype(np.int64)
 
 
 def too_large(group: str, access: str) -> StateError:

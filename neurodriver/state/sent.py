@@ -43,6 +43,10 @@ class Underway:
         """Return the last row of a variable that is decided in part, at least k."""
         return max([self.step, *(row for name, row in self._rows if name == variable)])
 
+    def rows(self, variable: str, first: int) -> list[int]:
+        """Return the rows of a variable from ``first`` on of which a part is on its way."""
+        return sorted(row for name, row in self._rows if name == variable and row >= first)
+
     def row(self, backend: Backend, variable: str, row: int) -> NDArray[Any]:
         """Return a row of a variable as it will be; 0 where it is not decided."""
         if row <= self.step:

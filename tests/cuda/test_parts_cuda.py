@@ -13,7 +13,9 @@ from support import DT, model, weighted_network
 import neurodriver as nd
 from neurodriver.backends.cuda.backend import CUDABackend
 from neurodriver.circuit.partition import partition
+from neurodriver.parallel import parts
 from neurodriver.parallel.peer_exchange import PeerExchange
+from neurodriver.plan.spikes import due
 
 
 def recorded(
@@ -29,8 +31,17 @@ def recorded(
     with nd.LPU(circuit, DT, inputs, recorder, **given) as lpu:
         for steps in runs:
             lpu.run(steps=steps)
-        parts = getattr(lpu.simulation, "_parts", [])
-        return recorder.get("V"), recorder.get("spike_state"), [part.exchange for part in parts]
+        found = getattr(lpu.simulation, "_parts", [])
+        return recorder.get("V"), recorder.get("spike_state"), [part.exchange for part in found]
+
+
+@pytest.fixture(params=[False, True], ids=["sums", "sends"])
+def imports_send(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sum the spikes of other parts by target, or deliver them by source."""
+    monkeypatch.setattr(parts, "IMPORTS_SEND", request.param)
+
+
+pytestmark = pytest.mark.usefixtures("imports_send")
 
 
 @pytest.mark.parametrize("least", [1, 5])
@@ -53,6 +64,17 @@ def test_bits_of_the_whole_on_gpus(devices: list[int], least: int, executor: str
     assert all(one.gated == apart and one.window == least for one in exchanges)
     assert all(isinstance(one, PeerExchange) == apart for one in exchanges)
     assert len(exchanges) == len(devices)
+
+
+def test_delivery_when_due(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spikes of other parts wait in the history, too."""
+    monkeypatch.setattr(due, "BARRIER", -1.0)
+    for least in (1, 4):
+        circuit, runs = weighted_network(300, least), (53, 40)
+        expected, times, _ = recorded(circuit, runs, backend="cpu")
+        found, spikes, _ = recorded(circuit, runs, backend="cuda", devices=[0, 0])
+        assert np.array_equal(expected, found) and len(times["time"]) > 50
+        assert np.array_equal(times["index"], spikes["index"])
 
 
 def test_states_of_parts_on_a_gpu(tmp_path: Any) -> None:

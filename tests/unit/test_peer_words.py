@@ -38,6 +38,7 @@ struct nd_probe {{
     long long width, depth, start, count;
     nd_peer_word *words;
 }};
+static void nd_send_brought(const nd_input &, const nd_item &, long long, const real *, bool) {{}}
 struct nd_run {{ long long *gate, window, gated, sent; }};
 static thread_local nd_run nd_chunk;
 static thread_local int nd_lane_number;

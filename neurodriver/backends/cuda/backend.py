@@ -27,6 +27,7 @@ from .device import Device, Loaded, held_back
 from .executors import Launches, executor_of
 from .findings import DeviceFindings
 from .gates import Gates, Serve
+from .import_delivery import senders_of
 from .lane import Lane
 from .live import DeviceLiveMemory
 from .on_device import DeviceMemory
@@ -94,7 +95,7 @@ class CUDABackend:
             self.peers = Peers(self)
         self.plan = self._planned(plan)
         self.threads = self.plan.warps
-        self.device_seconds, self._done = 0.0, 0
+        self.device_seconds, self._done, self._completed, self._open = 0.0, 0, 0, True
         with self.device.current():
             self.code = self._built()
             self.twins = Twins(self.device, shared=gates)
@@ -119,7 +120,6 @@ class CUDABackend:
         self.exports: list[Probe] = []
         self._stages: list[Staging | Lane] = []
         self._in_flight: list[Lane] = []
-        self._completed, self._open = 0, True
 
     def _planned(self, given: schedule.LaunchPlan | None) -> schedule.LaunchPlan:
         """Return how wide the circuit runs."""
@@ -128,7 +128,7 @@ class CUDABackend:
         plan = given or schedule.choose(units, *wide, word, self.delivery.load)
         reads = any("nd_silent(" in u.kernel.text for u in units)
         marks = bool(reads or learning or self.program.custom)
-        shape = replace(plan.shape, window=self.delivery.window, marks=marks)
+        shape = replace(self.delivery.shaped(plan.shape), marks=marks)
         shape = replace(with_learning(shape, learning), gates=self.gates.possible)
         return schedule.finished(replace(plan, shape=shape), units, word)
 
@@ -136,7 +136,8 @@ class CUDABackend:
         """Compile the text of the circuit; in a profile it counts what its parts take."""
         parts = parts_of(self.generated, self.plan, self.binding)
         self.binding.symbols = table_places(parts)
-        text = device_text(parts, self.dtype.name, replace(self.plan.shape, timers=current().on))
+        given = parts, self.dtype.name, replace(self.plan.shape, timers=current().on)
+        text = device_text(*given, senders_of(self.program))
         code = Loaded(self.device, compile_cubin(text, self.device.arch))
         self.delivery.bring(self.device, code, self.binding.pool)
         return code

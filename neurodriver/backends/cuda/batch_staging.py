@@ -160,8 +160,7 @@ class BatchStaging(Staging):
             copies = slice(i // self._slots, i // self._slots + 1) if own else _ALL
             none = stage.actions[:0]
             actions = self._tables.put_actions(i, stage.actions if changed else none)
-            _, table, *_, width, depth, start, count, back, words = stage.bring(actions)
+            _, table, _, _, *shape = stage.bring(actions)
             ring, active = self._places[self._rings[0][i]]
-            shape = width, depth, start, count, back, words
-            fields = (ring[copies], table, actions, active[copies], *shape)
+            fields: list[Words] = [ring[copies], table, actions, active[copies], *shape]
             self._tables.put(0, i % self._slots, fields, copies)

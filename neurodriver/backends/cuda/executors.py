@@ -210,7 +210,8 @@ class Launches:
         self._start(blocks, values, width)
         if width == "grid":
             steps = self.plan.shape.barriers(first, last) if parts & _STEPS else 0
-            barriers = steps + bool(parts & _BEFORE)
+            before = 1 + self.plan.shape.looks_again
+            barriers = steps + before * bool(parts & _BEFORE)
             self.arrivals = (self.arrivals + blocks * barriers) & 0xFFFF_FFFF
 
     def _start(self, blocks: int, values: tuple[Any, ...], width: str) -> None:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from ...inputs.base import EventChunk
 from ..tables import EventTable, InputTable, Probe
 from .event_lists import EnteredEvents
+from .import_delivery import sender_of
 from .transfers import ChunkRecords, Growing, at
 
 if TYPE_CHECKING:
@@ -72,6 +73,7 @@ class InputStage:
         if table.ring < 0:  # what comes is awaited, and goes nowhere
             ring, active = 0, 0
         shape = self._ring.width, self._ring.depth, table.first, table.count, table.back
+        self._sender = sender_of(owner.program, name, table.first)
         self._head, self._tail = ring, (active, *shape)
 
     def most(self, steps: int) -> int:
@@ -126,11 +128,11 @@ class InputStage:
                 self._entered = EnteredEvents(self._owner.device, self._owner.code)
             self._entered.enter(self._chunk, address)
             self._held = -1
-            return (self._head, address, actions, *self._tail, self.words)
+            return (self._head, address, actions, *self._tail, self.words, *self._sender)
         address = twins.of(table.table)
         if address:
             twins.send(table.table, size)
-            return (self._head, address, actions, *self._tail, self.words)
+            return (self._head, address, actions, *self._tail, self.words, *self._sender)
         address = self._values.room(max(size, 1))
         version = table.version
         if size and (not version or version != self._held or self._used > self._rows):
@@ -138,7 +140,7 @@ class InputStage:
             self._owner.device.send(address, table.table, size)
             self._held = version or -1
             self._rows = self._used
-        return (self._head, address, actions, *self._tail, self.words)
+        return (self._head, address, actions, *self._tail, self.words, *self._sender)
 
     def _actions_of(self, rows: NDArray[np.int32], first: int) -> NDArray[np.int32]:
         """Return the actions of steps; ``NOTHING`` where the row already holds the values."""

@@ -24,6 +24,7 @@ from ...plan.spikes.stencils import LISTED
 from ...plan.sums.gather import Gather
 from . import schedule
 from .device import Device, Loaded, Pool
+from .import_delivery import sends_late
 from .items import Items, tiles
 from .shares import shares_of
 
@@ -68,6 +69,8 @@ class SpikeDelivery:
         See `schedule.SpikeLoad.learning`.
     due : bool
         Whether some are delivered when they are due: see `plan.spikes.due`.
+    looks_again : bool
+        See `codegen.simt.shape.Shape`.
     """
 
     window: int = 0
@@ -76,6 +79,11 @@ class SpikeDelivery:
     learns: bool = False
     looked_at: int = 0
     due: bool = False
+    looks_again: bool = False
+
+    def shaped(self, shape: Shape) -> Shape:
+        """Return a shape with what the delivery needs."""
+        return replace(shape, window=self.window, looks_again=self.looks_again)
 
     @property
     def load(self) -> schedule.SpikeLoad:
@@ -151,7 +159,8 @@ def plan_delivery(program: Program, stepwise: bool) -> SpikeDelivery:
     if window == 0 and not any(g.limits["far"] for g in listed):
         each = 0
     pieces = each * max(window, 1)
-    return SpikeDelivery(window, pieces, edges, learning > 0, looked_at, bool(late))
+    again = sends_late(program)
+    return SpikeDelivery(window, pieces, edges, learning > 0, looked_at, bool(late), again)
 
 
 def _sources(gather: Gather) -> int:

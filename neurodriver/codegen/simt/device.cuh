@@ -37,100 +37,7 @@ ND_FN unsigned *nd_arrivals() { return &nd_arrived; }
 ND_FN int nd_table_of(const nd_item &item) { return item.which & 0xffff; }
 ND_FN int nd_late(const nd_item &item) { return item.which >> 16; }
 
-enum { ND_BATCH = 4 };      /* loads of a thread in flight */
-
-#include "peers.cuh"
-
-static __device__ void nd_inject(const nd_item &item, long long k)
-{
-    const nd_input &in = nd_chunk.input[nd_table_of(item)];
-    if (nd_take_row(in, item, k)) return;
-    const int action = in.action[k - nd_chunk.first];
-    const long long row = k - in.back;
-    if (action == -2 || row < 0 || !in.ring) return;
-    real *to = in.ring + nd_row_index(row, in.depth) * in.width + in.first;
-    const real *from = in.table + (action < 0 ? 0 : action) * in.count;
-    bool any = false;
-    int i = item.first + nd_lane();
-    from += i, to += i;
-    for (int left = item.end - i; left > 0; left -= 32 * ND_BATCH) {
-        real x[ND_BATCH];
-        ND_UNROLL
-        for (int j = 0; j < ND_BATCH; ++j)
-            x[j] = action < 0 || 32 * j >= left ? (real)0 : ND_GATES ? __ldcv(from + 32 * j) : from[32 * j];
-        ND_UNROLL
-        for (int j = 0; j < ND_BATCH; ++j) {
-            if (32 * j < left) to[32 * j] = x[j];
-            any |= x[j] != 0;
-        }
-        from += 32 * ND_BATCH, to += 32 * ND_BATCH;
-    }
-    if (in.active && any) nd_mark(in.active, row, in.depth);
-}
-
-static __device__ void nd_copy(const nd_probe &p, const nd_item &item, long long k, int slot)
-{
-    const real *from = p.ring + nd_row_index(k, p.depth) * p.width + p.start;
-    real *to = p.rows + slot * p.count;
-    for (int i = item.first + nd_lane(); i < item.end; i += 32 * ND_BATCH) {
-        real x[ND_BATCH];
-        ND_UNROLL
-        for (int j = 0; j < ND_BATCH; ++j) {
-            const int mine = i + 32 * j < item.end ? i + 32 * j : i;
-            x[j] = from[p.elements ? p.elements[mine] : mine];
-        }
-        ND_UNROLL
-        for (int j = 0; j < ND_BATCH; ++j)
-            if (i + 32 * j < item.end) to[i + 32 * j] = x[j];
-    }
-}
-
-static __device__ void nd_sample(const nd_item &item, long long k)
-{
-    const nd_probe &p = nd_chunk.probe[nd_table_of(item)];
-    const int late = (int)(k - nd_chunk.first - p.offset), interval = (int)p.interval;
-    if (late >= 0 && late % interval == 0) nd_copy(p, item, k, late / interval);
-}
-
-/* Copies row k for other processes; a chunk exports rows first + 1, first + 2, ... With gates, the
- * buffer holds the rows of one window, and its last row is copied before the gate. */
-static __device__ void nd_publish(const nd_item &item, long long k, bool last)
-{
-#if ND_GATES
-    if (nd_chunk.window) {
-        const int slot = (int)((k - 1 - nd_chunk.gated) % nd_chunk.window);
-        if (k <= nd_chunk.first || (!last && slot + 1 == nd_chunk.window)) return;
-        const nd_probe &p = nd_chunk.exported[nd_table_of(item)];
-        if (p.words) nd_send_row(p, item, k);
-        else nd_copy(p, item, k, slot);
-        return;
-    }
-#endif
-    if (k > nd_chunk.first)
-        nd_copy(nd_chunk.exported[nd_table_of(item)], item, k, (int)(k - nd_chunk.first) - 1);
-}
-
-static __device__ void nd_scan(const nd_item &item, long long k)
-{
-    const nd_events &e = nd_chunk.event[nd_table_of(item)];
-    const real *from = e.ring + nd_row_index(k, e.depth) * e.width + e.start;
-    unsigned *to = e.bits + (k - nd_chunk.first) * e.words;
-    const bool silent = ND_MARKS && nd_silent(e.active, k, e.depth);
-    for (int i = item.first; i < item.end; i += 32 * ND_BATCH) {
-        real x[ND_BATCH];   /* loaded before the test whether the row is silent */
-        ND_UNROLL
-        for (int j = 0; j < ND_BATCH; ++j) {
-            const int at = i + 32 * j + nd_lane(), mine = at < item.end ? at : item.first;
-            x[j] = from[e.elements ? e.elements[mine] : mine];
-        }
-        ND_UNROLL
-        for (int j = 0; j < ND_BATCH; ++j) {
-            const int at = i + 32 * j;
-            const unsigned bits = nd_ballot(!silent && at + nd_lane() < item.end && x[j] != 0);
-            if (nd_lane() == 0 && at < item.end) to[at / 32] = bits;
-        }
-    }
-}
+#include "chunk_items.cuh"
 
 #if ND_LISTS
 /* Delivers the spikes of a turn; this warp is one of `end` delivering warps. */
@@ -246,6 +153,7 @@ struct nd_loop {
     int from;               /* first item that is not a component, */
     nd_item kept;           /* and its copy in registers: after a barrier memory is slow */
     bool injects;           /* whether some item is an input */
+    bool hands_on;          /* whether another window follows in this launch */
 
     ND_MEMBER void barrier()
     {
@@ -313,6 +221,24 @@ struct nd_loop {
         return next < last ? next : last;
     }
 
+    /* Inputs of the next step, which are there before spikes are looked for after the barrier. */
+    ND_MEMBER void inject(long long k)
+    {
+        for (int i = from; injects && i < count; ++i)
+            if (other(i).what == ND_INJECT) nd_do_other(other(i), k, end);
+        timer.add(ND_INPUTS);
+    }
+
+    /* Delivers what is due in the first step, of spikes that have come at the begin of a window. */
+    ND_MEMBER void look_again()
+    {
+        for (int i = 0; i < count; ++i)
+            if (item(i).what == ND_DELIVER)
+                nd_deliver_due((unsigned)item(i).first, (unsigned)item(i).end, first);
+        timer.add(ND_SPIKES);
+        barrier();
+    }
+
 #if ND_LEARNS
     /* One part of a turn of learning (`phase`, see learning.cuh). Rows lo .. hi are new. */
     ND_MEMBER void learn(int phase, long long lo, long long hi)
@@ -320,14 +246,6 @@ struct nd_loop {
         if (nd_chunk.fuzz) nd_dawdle(hi + phase);
         nd_learn(phase, (int)lo, (int)hi, last);
         timer.add(ND_SPIKES);
-    }
-
-    /* Inputs of the next step, whose arrivals are found after the barrier. */
-    ND_MEMBER void inject(long long k)
-    {
-        for (int i = from; injects && i < count; ++i)
-            if (other(i).what == ND_INJECT) nd_do_other(other(i), k, end);
-        timer.add(ND_INPUTS);
     }
 
     /* The texts of intervals that read sums, in step n. */
@@ -376,8 +294,8 @@ struct nd_loop {
         if (ND_WINDOW) {
 #if ND_LEARNS
             const long long newest = until < last ? until : last - 1;   /* the next launch begins with row `last` */
-            inject(k);
 #endif
+            if (ND_LEARNS || ND_IMPORTS) inject(k);
             barrier();
 #if ND_LEARNS
             if (newest > k) learn_arrivals(k + 1, newest);
@@ -389,8 +307,10 @@ struct nd_loop {
                 const long long step = k + nd_late(one);
                 if (one.what == ND_DELIVER) {
                     nd_deliver_list(one, nd_turn(until));
-                    nd_deliver_due((unsigned)one.first, (unsigned)one.end, until);
-                } else if (step < until && !(ND_LEARNS && one.what == ND_INJECT)) nd_do_other(one, step, end);
+                    if (!ND_LOOKS_AGAIN || !hands_on || until < last)
+                        nd_deliver_due((unsigned)one.first, (unsigned)one.end, until);
+                } else if (step < until && !((ND_LEARNS || ND_IMPORTS) && one.what == ND_INJECT))
+                    nd_do_other(one, step, end);
                 timer.add(one);
             }
 #if ND_LEARNS

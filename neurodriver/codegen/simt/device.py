@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 
 from ...model.text import block
 from ...native.headers import header
 from ...plan.spikes.fanout import PIECE
 from ..kernel import Kernel
 from ..source import Dialect, prelude
+from .imports import imported_senders
 from .shape import OUTGOING_BYTES, ROOMY, Shape
 from .shared_texts import (
     SharedText,
@@ -135,6 +137,10 @@ TIMER_ROWS = 512
 """Rows into which warps count cycles: few of them add to the same one at the same time."""
 
 
+Imports = Mapping[str, Sequence[Sent]]
+"""Variable -> what delivers its events that come from other parts."""
+
+
 @dataclass(frozen=True)
 class Part:
     """A kernel within the text of a circuit.
@@ -178,7 +184,9 @@ class Part:
         return not (self.delivery or self.learning)
 
 
-def device_text(parts: Sequence[Part], dtype: str, shape: Shape) -> str:
+def device_text(
+    parts: Sequence[Part], dtype: str, shape: Shape, imports: Imports = MappingProxyType({})
+) -> str:
     """Return everything a CUDA compiler needs to build the kernels of a circuit.
 
     Parameters
@@ -188,6 +196,8 @@ def device_text(parts: Sequence[Part], dtype: str, shape: Shape) -> str:
     dtype : str
         ``float64`` or ``float32``.
     shape : Shape
+    imports : mapping of str to sequence of Sent
+        Variable -> what delivers its events that come from other parts.
     """
     record = max([shape.record, *[part.kernel.record for part in parts]])
     outgoing = (part.own * len(deliveries) for part in parts for deliveries in part.sends.values())
@@ -204,7 +214,7 @@ def device_text(parts: Sequence[Part], dtype: str, shape: Shape) -> str:
         f"#define ND_TIMERS {TIMER_ROWS * shape.timers}",
         f"#define ND_UNITS {sum(part.advances for part in parts)}",
         f"#define ND_WINDOW {shape.window}",
-        *_delivery_words([part.kernel for part in parts if part.delivery]),
+        *_delivery_words([part.kernel for part in parts if part.delivery], shape, len(imports)),
         *_learning_words(shape, replace(shape, record=record).scratch(word) * asks),
         f"#define ND_MARKS {int(shape.marks)}",
         f"#define ND_GATES {int(shape.gates)}",
@@ -230,6 +240,7 @@ def device_text(parts: Sequence[Part], dtype: str, shape: Shape) -> str:
     lines += _bring_copy(texts, len(parts), bool(deliveries), shape.copies)
     lines += _deliver_piece([n for n in deliveries if parts[n].kernel.delivers])
     lines += _deliver_due([n for n in deliveries if parts[n].kernel.due])
+    lines += imported_senders(imports) if imports else []
     lines += [*_learn(learning, shape), *_stage_of(parts, shape.stages)]
     lines.append(header("codegen/simt/device.cuh"))
     stream = [f"{cases_of(t)} nd_stream<{t.space}::unit>(item, k, until); break;" for t in units]
@@ -304,9 +315,11 @@ def _headers(parts: Sequence[Part]) -> list[str]:
     return texts
 
 
-def _delivery_words(deliveries: Sequence[Kernel]) -> list[str]:
+def _delivery_words(deliveries: Sequence[Kernel], shape: Shape, imports: int) -> list[str]:
     """Return the definitions for the delivery of spikes."""
     return [
+        f"#define ND_IMPORTS {imports}",
+        f"#define ND_LOOKS_AGAIN {int(shape.looks_again)}",
         f"#define ND_DELIVERS {int(len(deliveries) > 0)}",
         f"#define ND_LISTS {int(any(kernel.delivers for kernel in deliveries))}",
         f"#define ND_DUE {int(any(kernel.due for kernel in deliveries))}",

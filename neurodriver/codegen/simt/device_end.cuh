@@ -18,12 +18,13 @@ ND_FN void nd_do_items(nd_loop &loop, long long k, long long until, unsigned tur
 
 /* Advance steps first .. last - 1 of a chunk that ends before step `end`. */
 ND_FN void nd_go(const nd_item *items, const int *offsets, long long first, long long last,
-                 long long end, int parts, int width, unsigned &arrivals)
+                 long long end, int parts, int width, unsigned &arrivals, bool hands_on = false)
 {
     const int warp = nd_own_block() * (int)(blockDim.x / 32) + (int)(threadIdx.x / 32);
     const int begin = offsets[warp];
     nd_loop loop = {items + begin, offsets[warp + 1] - begin, width, first, last, end, arrivals};
     nd_none none;
+    loop.hands_on = hands_on;
     loop.timer.start();
     if (parts & ND_BEFORE) {
         for (int i = 0; i < loop.count; ++i)
@@ -33,6 +34,7 @@ ND_FN void nd_go(const nd_item *items, const int *offsets, long long first, long
             nd_do_other(loop.item(loop.count - 1), first, end);     /* the last ones, done with */
         loop.timer.add(ND_RECORDING);
         loop.barrier();
+        if (ND_LOOKS_AGAIN) loop.look_again();
     }
 #if ND_GATES
     if (nd_is_shut(first)) parts = 0;
@@ -117,7 +119,7 @@ nd_advance(const nd_item *items, const int *offsets, long long first, long long 
         const long long window = nd_chunk.window;
         const long long next = window ? first + window - (first - nd_chunk.gated) % window : last;
         const long long stop = next < last ? next : last;
-        nd_go(items, offsets, first, stop, next < last ? stop : end, parts, width, arrivals);
+        nd_go(items, offsets, first, stop, next < last ? stop : end, parts, width, arrivals, stop < last);
         if (nd_is_shut(first)) break;
         first = stop;
         if (stop == last || (nd_chunk.sent < 0 && !nd_gate(stop, width, arrivals))) break;

@@ -108,6 +108,7 @@ static __device__ bool nd_take_row(const nd_input &in, const nd_item &item, long
         }
     }
     if (in.active && any) nd_mark(in.active, row, in.depth);
+    nd_send_brought(in, item, row, to, any);
     return true;
 }
 #else

@@ -56,6 +56,8 @@ class Shape:
         Of a batch: groups of blocks, one for each copy, whose tables are in shared memory.
     stages : int
         Parts of a step, with a barrier between them.
+    looks_again : bool
+        Whether spikes that come from other parts are delivered when due: at the begin of a window.
     """
 
     threads: int = 256
@@ -75,6 +77,7 @@ class Shape:
     caches_dirty: bool = False
     copies: int = 0
     stages: int = 1
+    looks_again: bool = False
 
     @property
     def team(self) -> int:

@@ -237,7 +237,7 @@ class SlotText(SumText):
         return _first_slot("nd_k", self.size("depth"), self.size("ahead"))
 
 
-def sender(variable: str, deliveries: Sequence[SentFrom]) -> list[str]:
+def sender(variable: str, deliveries: Sequence[SentFrom], kept: bool = False) -> list[str]:
     """Return the function by which the threads of a warp send the spikes of their components.
 
     And the struct ``nd_outgoing_of_<variable>``: where the outgoing connections of a component lie.
@@ -246,13 +246,15 @@ def sender(variable: str, deliveries: Sequence[SentFrom]) -> list[str]:
     ----------
     variable : str
     deliveries : sequence of SentFrom
+    kept : bool
+        Whether it is always given where the connections lie; by default, where ``ND_KEEPS``.
     """
     outgoing = f"nd_outgoing_of_{variable}"
     head = f"template <int N> ND_FN void nd_send_{variable}"
     given = f"(long long nd_row, const nd_sent<N, {outgoing}> &nd_e)"
     return [
         *_outgoing_struct(outgoing, deliveries),
-        *block(head + given, _sends(variable, deliveries)),
+        *block(head + given, _sends(variable, deliveries, kept)),
     ]
 
 
@@ -279,13 +281,13 @@ def _outgoing_struct(name: str, deliveries: Sequence[SentFrom]) -> list[str]:
     return [*block(f"struct {name}", members), ";"]
 
 
-def _sends(variable: str, deliveries: Sequence[SentFrom]) -> list[str]:
+def _sends(variable: str, deliveries: Sequence[SentFrom], kept: bool) -> list[str]:
     """Return the lines that deliver what is due in the next step, and list the rest in pieces."""
     each, unroll = "for (int nd_j = 0; nd_j < N; ++nd_j)", "ND_UNROLL"
     ask = ["const bool nd_mine = nd_e.bits[nd_j] >> nd_lane() & 1;",
            "const int nd_count = nd_mine ? nd_spikes(nd_e.value[nd_j]) : 0;",
            f"nd_outgoing_of_{variable} nd_l = nd_e.outgoing[nd_j];",
-           "if (!ND_KEEPS && nd_mine) nd_l.ask(nd_e.at[nd_j]);"]  # fmt: skip
+           *([] if kept else ["if (!ND_KEEPS && nd_mine) nd_l.ask(nd_e.at[nd_j]);"])]  # fmt: skip
     declare, send, count, far = [], [], [], []
     for n, _, by in deliveries:  # all are loaded before the first one is used
         delivery, outgoing = f"nd_part_{n}::delivery", f"nd_outgoing_{n}[nd_j]"

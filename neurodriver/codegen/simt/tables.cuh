@@ -10,6 +10,7 @@ struct nd_input {           /* values of one variable for slots first .. first +
     long long *active;      /* or null */
     long long width, depth, first, count, back;
     const nd_peer_word *words;   /* what the kernel of another GPU has written (peers.cuh), or null */
+    long long sender, place;     /* number of what delivers its spikes, or -1; source of the first value */
 };
 
 struct nd_probe {           /* rows of one variable, every interval-th step */

@@ -71,8 +71,10 @@ def spread_accesses(circuit: Circuit, target: Target) -> Spread:
 
 
 def sends(group: Group) -> bool:
-    """Whether the kernel of a group delivers the events of its components by their sources."""
-    return not (group.is_port or group.model.sub_units is not None or needs_instance(group))
+    """Whether kernels deliver the events of a group's components by their sources."""
+    return group.sends or not (
+        group.is_port or group.model.sub_units is not None or needs_instance(group)
+    )
 
 
 def outsiders(circuit: Circuit, target: Target) -> frozenset[int]:
