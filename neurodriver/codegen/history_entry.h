@@ -7,5 +7,6 @@
 
 ND_METHOD long long nd_history_entry(long long places, int j, int q)
 {
-    return (q / ND_RECENT * places + j) * ND_RECENT + q % ND_RECENT;
+    const unsigned n = (unsigned)q;     /* so that division by a power of two is a shift */
+    return (n / ND_RECENT * places + j) * ND_RECENT + n % ND_RECENT;
 }
