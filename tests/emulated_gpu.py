@@ -190,8 +190,8 @@ class EmulatedDevice:
 
     arch, name, clusters, processors = "sm_90", "emulated", False, 2
 
-    def __init__(self, number: int = 0) -> None:
-        self.number = number
+    def __init__(self, number: int = 0, yields: bool = False) -> None:
+        self.number, self.yields = number, yields
         self.driver = None
         self.blocks: dict[int, int] = {}
         self.locked: dict[int, int] = {}

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .cuda.peers import Trial
 
 EXECUTORS = ("resident", "stepwise")
+WAITS = ("spin", "yield")
 
 
 @dataclass(frozen=True)
@@ -34,12 +35,15 @@ class Choice:
     wish : int, optional
         Number of the GPU to take where no ``device`` is given and all LPUs of the process wish
         for the same; modulo the number of GPUs.
+    wait : {"spin", "yield"}
+        How a thread of the host waits for a GPU.
     """
 
     name: str
     device: int | None
     executor: str
     wish: int | None = None
+    wait: str = "spin"
 
     @classmethod
     def of(
@@ -47,6 +51,7 @@ class Choice:
         name: str | Choice | None = None,
         device: int | None = None,
         executor: str | None = None,
+        wait: str = "spin",
     ) -> Choice:
         """Return a choice; what is not given comes from the environment.
 
@@ -67,10 +72,13 @@ class Choice:
         if not isinstance(executor, str) or executor not in EXECUTORS:
             known = " or ".join(map(repr, EXECUTORS))
             raise NeurodriverError(f"executor must be {known}, got {executor!r}")
+        if wait not in WAITS:
+            known = " or ".join(map(repr, WAITS))
+            raise NeurodriverError(f"wait must be {known}, got {wait!r}")
         text = settings.get("NEURODRIVER_DEVICE") if device is None else str(device) or "''"
         if text and not text.isdigit():
             raise NeurodriverError(f"device must be the number of a GPU, got {text!r}")
-        return cls(name, int(text) if text else None, executor)
+        return cls(name, int(text) if text else None, executor, wait=wait)
 
     @property
     def description(self) -> str:
@@ -186,11 +194,12 @@ def _cuda(program: Program, options: BackendOptions) -> Backend:
     from .cuda.backend import CUDABackend
 
     number, executor = gpu_number(options.choice), options.choice.executor
+    how: dict[str, Any] = {"fuzz": settings.fuzz(), "yields": options.choice.wait == "yield"}
     if options.copies:
         from .cuda.batch import CUDABatch
 
-        return CUDABatch(options.copies, number, executor, fuzz=settings.fuzz())
-    return CUDABackend(program, number, executor, fuzz=settings.fuzz(), gates=options.gates)
+        return CUDABatch(options.copies, number, executor, **how)
+    return CUDABackend(program, number, executor, gates=options.gates, **how)
 
 
 BACKENDS: dict[str, Callable[[Program, BackendOptions], Backend]] = {"cpu": _cpu, "cuda": _cuda}

@@ -32,9 +32,9 @@ _PAUSE = 0.02
 _BACKENDS = str(Path(__file__).parents[1] / "backends")
 
 
-def _computes() -> bool:
-    """Whether the main thread is in compiled code."""
-    frame = sys._current_frames().get(threading.main_thread().ident or 0)
+def _computes(thread: int) -> bool:
+    """Whether a thread is in compiled code."""
+    frame = sys._current_frames().get(thread)
     return frame is not None and frame.f_code.co_filename.startswith(_BACKENDS)
 
 
@@ -109,8 +109,10 @@ class StepBoundary:
         self._interrupt, self._patience = interrupt, patience
         self._over = False
         self._ending = threading.Lock()
+        self._thread = 0
 
     def __enter__(self) -> StepBoundary:
+        self._thread = threading.get_ident()
         main = threading.current_thread() is threading.main_thread()
         if main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
             self._before = signal.signal(signal.SIGINT, self._note)
@@ -130,19 +132,20 @@ class StepBoundary:
 
     def end_step(self) -> None:
         """End the step if it is still going on after a while; another thread calls it."""
-        if not outlasts(self._patience(), lambda: self._over, _computes):
+        if not outlasts(self._patience(), lambda: self._over, lambda: _computes(self._thread)):
             return
         with self._ending:
             if not self._over and not self._interrupt():
                 interrupt_main_thread()  # it runs Python
 
     def __exit__(self, *error: object) -> None:
-        if self._before is not None:
-            try:
+        try:
+            if self._before is not None:
                 _WATCHER.end()
-                with self._ending:
-                    self._over = True
-            finally:
+            with self._ending:
+                self._over = True
+        finally:
+            if self._before is not None:
                 signal.signal(signal.SIGINT, self._before)
                 self._before = None
         if error[0] is None:

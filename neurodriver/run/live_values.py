@@ -22,6 +22,7 @@ from ..plan.program import Program
 from ..recorders import HDF5Recorder, MemoryRecorder
 from ..recorders.base import Recorder
 from ..results.recording import Recording
+from .begun import Begun
 from .copies import with_set_parameters
 from .divided import Divided
 from .going_on import replaced
@@ -39,12 +40,11 @@ if TYPE_CHECKING:
     from .simulation import Simulation
 
 
-class LiveValues(ABC):
+class LiveValues(Begun, ABC):
     """Reads and sets variables, states and parameters by component and name."""
 
     circuit: Circuit
     first_circuit: Circuit
-    simulation: Simulation
     scope: str | None
     inputs: list[Input]
     own_inputs: list[list[Input]]
@@ -52,8 +52,6 @@ class LiveValues(ABC):
     first_variants: Variants | None
     recorders: list[Recorder]
     random_namespace: str
-    managed: bool
-    closed: bool = False
 
     @property
     def program(self) -> Program:
@@ -130,12 +128,6 @@ class LiveValues(ABC):
         if self.variants is not None:
             return CopiedComponents(self._simulation, numbers, self._compile_copies, said, parts)
         return Components(self._simulation, numbers, self._compile_with, said, parts, shape)
-
-    def _simulation(self) -> Simulation:
-        """Return what has the values; an LPU that was closed has none."""
-        if self.closed:
-            raise NeurodriverError("LPU: closed; read what you need before, or make a new one")
-        return self.simulation
 
     @property
     def copies(self) -> Sequence[CopyOfLPU]:

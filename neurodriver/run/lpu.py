@@ -108,6 +108,9 @@ class LPU(Checkpoints):
     executor : {"resident", "stepwise"}, optional
         On a GPU: one launch for many steps, or one for each kernel and step. The results are the
         same; ``NEURODRIVER_EXECUTOR`` when not given.
+    wait : {"spin", "yield"}
+        How a thread waits for a GPU: it tests again and again, which takes a core and is the
+        fastest, or it leaves the core to others.
     merge : bool
         Whether linear synapses of one target and equal kinetics may be computed as one, which
         changes results by rounding. Without ``plans`` they are not.
@@ -171,6 +174,7 @@ class LPU(Checkpoints):
         plans: bool = True,
         device: int | None = None,
         executor: str | None = None,
+        wait: str = "spin",
         merge: bool = True,
         keep: str | Sequence[str] = (),
         nonfinite: str = "raise",
@@ -185,7 +189,7 @@ class LPU(Checkpoints):
         copies, seed = _batch(batch, seed)
         attributes = mapping(attributes, "LPU: attributes")
         check_settings(dt, threads, seed)
-        choice = Choice.of(backend, device, executor)
+        choice = Choice.of(backend, device, executor, wait)
         self.circuit = circuit_in(dtype, circuit, models)
         if parts is None and devices is None:
             check_room(self.circuit, dtype)
@@ -206,8 +210,7 @@ class LPU(Checkpoints):
         kept = merge and plans, kept_fields(keep, self.circuit)
         self.settings = Settings(dtype, threads, seed, plans, choice, *kept, nonfinite, debug)
         self.first_circuit = self.circuit
-        self.scope: str | None = None
-        self.managed = manager_id is not None
+        self.scope, self.managed = None, manager_id is not None
         check_inputs(self.own_inputs)
         self.variants = variants_of(copies, self.circuit, seed) if copies else None
         self.first_variants = self.variants
@@ -386,19 +389,6 @@ class LPU(Checkpoints):
     def finish(self) -> None:
         """Write out and close the recordings."""
         self.simulation.finish()
-
-    def close(self) -> None:
-        """Close recordings and inputs and end the threads; recordings can still be read."""
-        try:
-            self.simulation.close()
-        finally:
-            self.closed = True
-
-    def __enter__(self) -> LPU:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
 
 
 def _batch(batch: int | Batch | None, seed: Any) -> tuple[Batch | None, int]:

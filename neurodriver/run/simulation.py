@@ -83,6 +83,9 @@ class Border(Protocol):
 Progress = Callable[[int], None] | None
 """What gets the number of steps that each call has done."""
 
+Ending = StepBoundary | None
+"""What ends steps early; without one, Ctrl-C does."""
+
 
 class Simulation:
     """A compiled circuit with its backend, and the inputs and recorders of one or more LPUs.
@@ -213,13 +216,13 @@ class Simulation:
             self._writer = Writer([feed.recorder for _, feed in self.feeds], profile=self.profile)
         self.started = True
 
-    def advance(self, steps: int, progress: Progress = None) -> None:
-        """Advance ``steps`` steps; ``progress`` gets the number that each call has done."""
+    def advance(self, steps: int, progress: Progress = None, ending: Ending = None) -> None:
+        """Advance steps; ``progress`` gets how many each call has done; ``ending`` ends them."""
         check_steps(self.program.gathers.values(), self.step + steps, self.program.dt)
         self.pools.begin()
         if not self.started:
             self.start()
-        with boundary_of(self.backend, self.calls) as boundary:
+        with ending or boundary_of(self.backend, self.calls) as boundary:
             self._advance_to(self.step + steps, progress, boundary)
 
     def _advance_to(self, end: int, progress: Progress, boundary: StepBoundary) -> None:

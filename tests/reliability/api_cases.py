@@ -42,7 +42,7 @@ def cases() -> Iterator[Case]:
 
 _LPU = {
     "dt": "1.5", "inputs": "", "recorders": "", "dtype": "", "threads": "None", "seed": "",
-    "backend": "None", "merge": "True", "device": "None|2**70", "executor": "None",
+    "backend": "None", "merge": "True", "device": "None|2**70", "executor": "None", "wait": "",
     "nonfinite": "", "attributes": "None|dict", "models": "", "plans": "True",
 }  # fmt: skip
 

@@ -60,7 +60,8 @@ def test_a_living_simulation(tmp_path: Path) -> None:
         lpu.restore_state(state)
         assert lpu.step == 300
     with nd.LPU(circuit, 1e-4, driven(circuit), keep="exc.V") as lpu:
-        lpu.run(1)
+        lpu.begin(1)
+        lpu.wait()
     with nd.LPU.restore(tmp_path / "a.h5", driven(circuit)) as other:
         other.run(300, checkpoint=tmp_path / "b.h5")
         assert np.array_equal(other.get("V"), end)

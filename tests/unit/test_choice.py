@@ -51,6 +51,9 @@ def test_arguments_come_before_the_environment(monkeypatch: pytest.MonkeyPatch) 
     assert Choice.of() == Choice("cuda", 3, "stepwise")
     assert Choice.of().description == "cuda 3 (stepwise)"
     assert Choice.of("cpu", 0, "resident") == Choice("cpu", 0, "resident")
+    assert Choice.of("cuda", wait="yield").wait == "yield"
+    with pytest.raises(NeurodriverError, match=r"^wait must be 'spin' or 'yield', got 'sleep'$"):
+        Choice.of("cuda", wait="sleep")
     assert Choice("cuda", None, "resident").description == "cuda (resident)"
 
 

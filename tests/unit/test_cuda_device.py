@@ -90,7 +90,7 @@ class Api:
             "cuMemGetInfo": lambda: (good, 1 << 30, 1 << 31),
             "cuMemsetD8Async": lambda *given: (good,),
             "cuStreamCreate": lambda flags: self._make("stream"),
-            "cuEventCreate": lambda flags: self._make("event"),
+            "cuEventCreate": lambda flags: self._make("blocking event" if flags else "event"),
         }
         ends = ("cuMemFree", "cuMemFreeHost", "cuStreamDestroy", "cuEventDestroy")
         return plain[name] if name in plain else dict.fromkeys(ends, self._end)[name]
@@ -155,6 +155,16 @@ def test_dropped_in_another_thread(log: list[str]) -> None:
     thread.start()
     thread.join()
     assert log[1:] == [*STREAMS, "event", "memory 7", "pinned 9"]
+
+
+def test_events_that_yield(log: list[str]) -> None:
+    """A device whose waits leave the core to others makes events that block."""
+    device = Device(0, yields=True)
+    with device.current():
+        device.event()
+    del device
+    gc.collect()
+    assert log == [*STREAMS, "blocking event"]
 
 
 def test_nothing_is_freed_while_a_kernel_waits(log: list[str]) -> None:

@@ -55,6 +55,8 @@ class CUDABackend:
         Not 0: warps dawdle and take their work in changing orders, for tests.
     gates : bool
         Whether launches may wait for other processes; only where no other process uses the GPU.
+    yields : bool
+        Whether a thread that waits for the GPU leaves its core to others.
 
     Attributes
     ----------
@@ -74,11 +76,11 @@ class CUDABackend:
         plan: schedule.LaunchPlan | None = None,
         fuzz: int = 0,
         gates: bool = False,
+        yields: bool = False,
     ) -> None:
         how = executor_of(executor)
-        self.program, self.dtype = program, program.dtype
-        self.executor, self.fuzz = executor, fuzz
-        self.device = Device(device)
+        self.program, self.dtype, self.executor, self.fuzz = program, program.dtype, executor, fuzz
+        self.device = Device(device, yields)
         self.binding = Binding(self.device, program)
         self.memory, self.findings = self.binding.memory, DeviceFindings(self.binding)
         self.ring_address = self.binding.ring_address

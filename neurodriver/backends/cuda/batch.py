@@ -122,6 +122,8 @@ class CUDABatch(CUDABackend):
     executor : {"resident"}
     fuzz : int
         Not 0: warps dawdle, for tests.
+    yields : bool
+        Whether a thread that waits for the GPU leaves its core to others.
 
     Attributes
     ----------
@@ -134,13 +136,14 @@ class CUDABatch(CUDABackend):
         device: int = 0,
         executor: str = "resident",
         fuzz: int = 0,
+        yields: bool = False,
     ) -> None:
         if executor != "resident":
             raise NeurodriverError("a batch runs in one launch: executor='resident'")
         self.program, self.dtype = programs[0], programs[0].dtype
         self.executor, self.fuzz, self._number = executor, fuzz, len(programs)
         self._pool: Pool | None = None
-        self.device = Device(device)
+        self.device = Device(device, yields)
         self.binding = Binding(self.device, programs[0])
         rest = [Binding(self.device, one, self.binding) for one in programs[1:]]
         self.bindings = [self.binding, *rest]

@@ -101,6 +101,8 @@ class Device:
     ----------
     number : int
         Of the GPU, from 0.
+    yields : bool
+        Whether a thread that waits for an event leaves its core to others.
 
     Attributes
     ----------
@@ -118,7 +120,7 @@ class Device:
         when their length is known.
     """
 
-    def __init__(self, number: int = 0) -> None:
+    def __init__(self, number: int = 0, yields: bool = False) -> None:
         driver = load_driver()
         count = device_count()
         if not 0 <= number < count:
@@ -129,7 +131,7 @@ class Device:
             int(driver.cuDeviceGetAttribute(getattr(known, f"CU_DEVICE_ATTRIBUTE_{name}"), handle))
             for name in _ATTRIBUTES
         )
-        self.number = number
+        self.number, self._yields = number, yields
         self.name = _text(driver.cuDeviceGetName(256, handle))
         self.arch, self.clusters = f"sm_{major}{minor}", major >= 9
         self.driver = Driver(driver.api, f"GPU {number} ({self.name}): ")
@@ -178,7 +180,7 @@ class Device:
 
     def event(self) -> DeviceEvent:
         """Return an event, which no stream has yet."""
-        return DeviceEvent(self.driver, self._holdings)
+        return DeviceEvent(self.driver, self._holdings, self._yields)
 
     def upload(self, address: int, array: NDArray[Any]) -> None:
         """Copy an array to the device."""

@@ -9,6 +9,9 @@ from typing import Any
 
 from ...errors import NeurodriverError
 
+_BLOCKING_SYNC = 1
+"""``CU_EVENT_BLOCKING_SYNC``."""
+
 
 class DeviceError(NeurodriverError, RuntimeError):
     """A GPU is missing, has too little memory, or refuses."""
@@ -154,14 +157,21 @@ class DeviceStream:
 class DeviceEvent:
     """A place in the work of a stream.
 
+    Parameters
+    ----------
+    driver : Driver
+    holdings : Holdings
+    yields : bool
+        Whether a thread that waits for it sleeps, instead of testing again and again.
+
     Attributes
     ----------
     handle : CUevent
     """
 
-    def __init__(self, driver: Driver, holdings: Holdings) -> None:
+    def __init__(self, driver: Driver, holdings: Holdings, yields: bool = False) -> None:
         self._driver = driver
-        self.handle = handle = driver.cuEventCreate(0)
+        self.handle = handle = driver.cuEventCreate(_BLOCKING_SYNC if yields else 0)
         holdings.add(lambda: driver.cuEventDestroy(handle))
 
     def record(self, stream: DeviceStream) -> None:
