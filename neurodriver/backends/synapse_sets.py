@@ -6,7 +6,7 @@ The numbers are in the memory of a *place*: of the host, or of a GPU. There the 
 from __future__ import annotations
 
 import ctypes as ct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -27,6 +27,9 @@ Addresses = Mapping[str, Words]
 THREAD_WORTH = 1 << 18
 """Synapses, times copies, that are worth a thread."""
 
+PEERS = True
+"""Whether the GPUs of ranks add up their counts without the hosts."""
+
 _WORDS = (
     "first", "source", "own", "kept", "counts", "states", "given", "numbers", "sent", "place",
     "copies", "copies_sent", "text",
@@ -38,6 +41,7 @@ class Stored(Protocol):
     """An array in the memory of a place."""
 
     address: int
+    nbytes: int
 
     def read(self) -> NDArray[Any]:
         """Return a copy of the values."""
@@ -71,6 +75,22 @@ class SynapsePlace(Protocol):
         """
         ...
 
+    def offer(self, counts: Stored) -> bytes:
+        """Return how places of other ranks reach a copy of counts; empty where they cannot."""
+        ...
+
+    def reach(self, offers: Sequence[bytes], own: int) -> bool:
+        """Open the copies of all ranks, of which this is number ``own``; return whether it can."""
+        ...
+
+    def show(self, counts: Stored) -> None:
+        """Copy counts to where the other ranks read them."""
+        ...
+
+    def add(self, counts: Stored) -> None:
+        """Set counts to the sums over the copies of all ranks."""
+        ...
+
     def close(self) -> None:
         """Give the memory back."""
         ...
@@ -81,7 +101,7 @@ class StoredOnHost:
 
     def __init__(self, values: NDArray[Any]) -> None:
         self.values = np.array(values, order="C")
-        self.address = self.values.ctypes.data
+        self.address, self.nbytes = self.values.ctypes.data, self.values.nbytes
 
     def read(self) -> NDArray[Any]:
         """Return a copy of the values."""
@@ -130,6 +150,20 @@ class HostSynapses:
             return
         with ThreadPoolExecutor(threads) as pool:  # compiled code holds no lock of Python
             list(pool.map(lambda span: self._run(*given, number, *span), spans))
+
+    def offer(self, counts: Stored) -> bytes:
+        """Return nothing: ranks send each other what is in host memory."""
+        return b""
+
+    def reach(self, offers: Sequence[bytes], own: int) -> bool:
+        """Return False."""
+        return False
+
+    def show(self, counts: Stored) -> None:
+        """Do nothing."""
+
+    def add(self, counts: Stored) -> None:
+        """Do nothing."""
 
     def close(self) -> None:
         """Give the memory back."""
@@ -195,6 +229,7 @@ class SynapseSets:
         self._arrays = {name: self._stored(one) for name, one in sets.items()}
         self._runs: dict[tuple[tuple[str, str], ...], tuple[Stored, Stored, Any, Stored]] = {}
         self._bound: tuple[Addresses, Addresses, Mapping[str, Stored]] = {}, {}, {}
+        self._reaches: bool | None = None
 
     def _stored(self, one: SynapseSet) -> dict[str, Stored]:
         """Return the arrays of a set by name; those of copies by (name, copy)."""
@@ -236,6 +271,22 @@ class SynapseSets:
     @counts.setter
     def counts(self, values: NDArray[np.int64]) -> None:
         self._counts.write(values)
+
+    def add_over_ranks(self, communicator: Any) -> bool:
+        """Add up the counts of all ranks, if their GPUs reach the memory of each other.
+
+        All ranks call it together. Returns whether it has been done.
+        """
+        if self._reaches is None:
+            offers = communicator.allgather(self.place.offer(self._counts) if PEERS else b"")
+            able = self.place.reach(offers, communicator.Get_rank())
+            self._reaches = all(communicator.allgather(able))
+        if self._reaches:
+            self.place.show(self._counts)
+            communicator.Barrier()
+            self.place.add(self._counts)
+            communicator.Barrier()  # before any of them shows others
+        return self._reaches
 
     # -- texts ----------------------------------------------------------------------------------
 

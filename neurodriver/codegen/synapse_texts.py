@@ -54,6 +54,18 @@ extern "C" __global__ void nd_run(const nd_synapses *sets, const long long *begi
         nd_run_row(sets[i], (int)(row - begin[i]), (int)(threadIdx.x % 32), 32);
     }
 }
+
+/* Add up the counts of several GPUs. */
+extern "C" __global__ void nd_add_counts(const long long *const *counts, int gpus, long long *out,
+                                         long long size)
+{
+    const long long threads = (long long)gridDim.x * blockDim.x;
+    for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < size; i += threads) {
+        long long sum = 0;
+        for (int gpu = 0; gpu < gpus; ++gpu) sum += counts[gpu][i];
+        out[i] = sum;
+    }
+}
 """
 
 

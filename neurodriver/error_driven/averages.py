@@ -113,4 +113,4 @@ class Averages:
 def _means(values: Reals, pools: int) -> Reals:
     """Return for each unit the mean of its sub-pool."""
     parts = values.reshape(pools, -1)
-    return np.repeat([part.mean() for part in parts], parts.shape[1])
+    return np.repeat(parts.mean(axis=1), parts.shape[1])

@@ -19,6 +19,8 @@ from .neuron_text import BIN, BINS
 from .starts import Weights
 
 if TYPE_CHECKING:
+    from mpi4py.MPI import Intracomm
+
     from neurodriver.run.lpu import LPU
 
 Reals = NDArray[np.float64]
@@ -148,6 +150,10 @@ class PathSynapses:
     @changes.setter
     def changes(self, values: NDArray[np.int64]) -> None:
         self._linked.sets.counts = values
+
+    def add_over_ranks(self, communicator: Intracomm) -> bool:
+        """Add up the changes of all ranks, where GPUs can; return whether they can."""
+        return self._linked.sets.add_over_ranks(communicator)
 
     def learn(self, cap: Reals, greatest: Reals) -> None:
         """Compute the changes that follow from the last trial, and add them up over items.

@@ -118,13 +118,17 @@ class Learner:
         return np.repeat([states[name]["CaDBefore"].max() for name in self.own], counts)
 
     def _sum_over_ranks(self) -> None:
-        """Add up the changes of all ranks, by one message."""
+        """Add up the changes of all ranks: those of weights on GPUs, or all by one message."""
         if self.communicator is None:
             return
-        mine = np.concatenate([self.synapses.changes, self._changes])
+        added = self.synapses.add_over_ranks(self.communicator)
+        weights = np.zeros(0, np.int64) if added else self.synapses.changes
+        mine = np.concatenate([weights, self._changes])
         total = np.empty_like(mine)
         self.communicator.Allreduce(mine, total)
-        self.synapses.changes, self._changes[:] = np.split(total, [len(mine) - len(self._changes)])
+        weights, self._changes[:] = np.split(total, [len(weights)])
+        if not added:
+            self.synapses.changes = weights
 
 
 def _passed(before: int, after: int, interval: int) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -47,7 +48,7 @@ class NetworkLayer:
     @property
     def count(self) -> int:
         """Number of units."""
-        return int(np.prod(self.shape))
+        return math.prod(self.shape)
 
     @property
     def pools(self) -> int:

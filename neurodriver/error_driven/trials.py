@@ -20,6 +20,7 @@ from neurodriver.arguments import (
 from neurodriver.errors import RequestError, near, quoted
 from neurodriver.run.lpu import LPU
 from neurodriver.run.state_reader import StateReader
+from neurodriver.run.state_writer import StateWriter
 
 from .changes import PathSynapses
 from .circuit import CYCLE, first_units, placed_circuit
@@ -72,6 +73,7 @@ class Trials:
         made = placed_circuit(network, weights)
         self.lpu = LPU(made.circuit, CYCLE, batch=items, **options)
         self._read = StateReader(self.lpu, READ)
+        self._write_inputs = StateWriter(self.lpu, "Ext")
         self.synapses = PathSynapses(network, weights, made, self.lpu)
         self.learner = Learner(
             network, self.synapses, self.count, communicator, slow_interval, inhibition_interval
@@ -135,7 +137,7 @@ class Trials:
         every = np.zeros((self.count, units))
         for name, values in self._shown.items():
             every[:, self._units[name]] = values
-        self.lpu.set("Ext", every[0] if self.items is None else every)
+        self._write_inputs(every[0] if self.items is None else every)
         for name, layer in self.network.layers.items():
             from_cycle = self._clamped_from(layer) if name in self._shown else NEVER
             if self._clamped[name] != from_cycle:

@@ -17,7 +17,7 @@ UNIT = 2.0**-40
 
 def whole(values: Reals) -> Counts:
     """Return values in multiples of `UNIT`, rounded to integers."""
-    return np.rint(values / UNIT).astype(np.int64)
+    return np.rint(values * (1 / UNIT)).astype(np.int64)
 
 
 def real(counts: Counts) -> Reals:

@@ -1,4 +1,4 @@
-"""Several states are read at once, again and again: the values of `LPU.get`."""
+"""States are read and set again and again: the values of `LPU.get` and `LPU.set`."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import neurodriver as nd
 from neurodriver.backends.cuda import state_reads
 from neurodriver.model.component import NDComponent, State
 from neurodriver.run.state_reader import StateReader
+from neurodriver.run.state_writer import StateWriter
 
 __all__ = ["emulated"]
 NAMES = ("trail", "level", "own")
@@ -119,3 +120,51 @@ def test_a_name_that_nothing_has() -> None:
         with pytest.raises(nd.NeurodriverError) as found:
             StateReader(lpu, ["levle"])()
         assert str(found.value) == str(expected.value)
+
+
+def test_values_of_set(dtype: str) -> None:
+    """A writer sets what `LPU.set` sets, after steps and after the circuit was compiled anew."""
+    with nd.LPU(circuit(), DT, dtype=dtype) as one, nd.LPU(circuit(), DT, dtype=dtype) as other:
+        write = StateWriter(one, "level")
+        for seed in range(3):
+            values = np.random.default_rng(seed).random(42)
+            write(values)
+            other.set("level", values)
+            for lpu in (one, other):
+                lpu.run(3)
+                lpu["second"].set("gain", 7.0 + seed)
+            for name in ("level", "trail", "shown"):
+                assert np.array_equal(one.get(name), other.get(name)), name
+            assert one.get("level").dtype == dtype and np.ptp(one.get("level")) > 1
+
+
+def test_values_set_on_a_gpu(emulated: None, dtype: str) -> None:
+    """A variable goes to its row, too; a state alone to its array."""
+    some, inputs = random_circuit(20, 4)
+    with nd.LPU(some, DT, inputs, backend="cuda", dtype=dtype) as lpu:
+        lpu.run(5)
+        for name in ("V", "I"):
+            values = np.linspace(-1, 1, len(lpu.get(name)))
+            StateWriter(lpu, name)(values)
+            assert np.array_equal(lpu.get(name), values.astype(dtype)), name
+
+
+def test_values_set_in_copies() -> None:
+    """Each copy gets a row."""
+    with nd.LPU(circuit(), DT, batch=3) as lpu:
+        values = np.arange(3 * 42.0).reshape(3, 42)
+        StateWriter(lpu, "level")(values)
+        assert np.array_equal(lpu.get("level"), values)
+
+
+@pytest.mark.parametrize("values", [np.zeros(41), np.full(42, np.nan), np.full(42, "a")])
+def test_values_that_cannot_be_set(values: np.ndarray) -> None:
+    """The message is that of `LPU.set`, and nothing has been changed."""
+    with nd.LPU(circuit(), DT) as lpu:
+        before = lpu.get("level").copy()
+        with pytest.raises(nd.NeurodriverError) as expected:
+            lpu.set("level", values)
+        with pytest.raises(nd.NeurodriverError) as found:
+            StateWriter(lpu, "level")(values)
+        assert str(found.value) == str(expected.value)
+        assert np.array_equal(lpu.get("level"), before)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ctypes as ct
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
+from threading import Barrier
 from types import SimpleNamespace
 from typing import Any
 
@@ -169,7 +171,8 @@ def test_faults_of_texts(text: SynapseText, message: str) -> None:
 class PretendedDevice:
     """A GPU whose memory is that of the host."""
 
-    arch, processors = "sm_90", 132
+    arch, processors, number = "sm_90", 132, 0
+    driver = SimpleNamespace(cuIpcGetMemHandle=lambda _: SimpleNamespace(reserved=bytes(64)))
 
     def current(self) -> Any:
         """Return nothing to enter."""
@@ -178,6 +181,7 @@ class PretendedDevice:
     def allocate(self, size: int) -> Any:
         """Return memory that may be given back once."""
         memory, freed = np.zeros(size, np.uint8), iter([None])
+        self.kept = [*getattr(self, "kept", []), memory]
         return PretendedMemory(memory, lambda: next(freed))
 
     def upload(self, address: int, array: np.ndarray) -> None:
@@ -188,6 +192,17 @@ class PretendedDevice:
     def download(self, address: int, out: np.ndarray) -> None:
         """Copy into an array."""
         ct.memmove(out.ctypes.data, address, out.nbytes)
+
+    def duplicate(self, target: int, source: int, size: int) -> None:
+        """Copy within the memory."""
+        ct.memmove(target, source, size)
+
+    def clear(self, address: int, size: int) -> None:
+        """Set bytes to zero."""
+        ct.memset(address, 0, size)
+
+    def at_end(self, end: Any) -> None:
+        """Forget it."""
 
     def wait(self) -> None:
         """Return at once."""
@@ -227,6 +242,62 @@ def test_memory_of_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     example.sets.close()
     example.sets.close()
     assert ended == [1]
+
+
+class Ranks:
+    """Ranks that are threads: what each of them needs of a communicator."""
+
+    def __init__(self, count: int) -> None:
+        self.barrier, self.given = Barrier(count, timeout=60), [None] * count
+
+    def of(self, rank: int) -> Any:
+        """Return the communicator of a rank."""
+
+        def allgather(value: Any) -> list[Any]:
+            self.given[rank] = value
+            self.barrier.wait()
+            found = [*self.given]
+            self.barrier.wait()
+            return found
+
+        return SimpleNamespace(
+            allgather=allgather, Barrier=self.barrier.wait, Get_rank=lambda: rank
+        )
+
+
+@pytest.mark.parametrize("host", [None, 0, 2])
+def test_counts_of_several_gpus(monkeypatch: pytest.MonkeyPatch, host: int | None) -> None:
+    """Each GPU adds up those of all; if a rank has none, no rank does."""
+
+    def launched(device: Any, kernel: str, blocks: int, threads: int, values: Any, _: Any) -> None:
+        assert kernel == "nd_add_counts" and blocks >= 1 and threads % 32 == 0
+        table, gpus, out, size = values
+        parts = (ct.c_void_p * gpus).from_address(table)
+        total = sum(np.array((ct.c_longlong * size).from_address(part)) for part in parts)
+        np.ctypeslib.as_array((ct.c_longlong * size).from_address(out))[:] = total
+
+    code = SimpleNamespace(function=lambda name: name, unload=lambda: None)
+    monkeypatch.setattr(synapse_place, "Loaded", lambda *_: code)
+    monkeypatch.setattr(synapse_place, "compile_cubin", lambda *_: b"")
+    monkeypatch.setattr(synapse_place, "launch", launched)
+    ranks, kind = Ranks(3), np.dtype("float64")
+
+    def of_rank(rank: int) -> tuple[list[bool], np.ndarray]:
+        device: Any = PretendedDevice()
+        gpu = synapse_place.DeviceSynapses(TEXTS, kind, device)
+        example = Example(HostSynapses(TEXTS, kind, 1) if rank == host else gpu, "float64")
+        done = []
+        for trial in range(1, 4):
+            example.sets.counts = np.arange(len(example.sets.counts)) * trial * (rank + 1)
+            done.append(example.sets.add_over_ranks(ranks.of(rank)))
+        return done, example.sets.counts
+
+    with ThreadPoolExecutor(3) as pool:
+        found = [*pool.map(of_rank, range(3))]
+    for rank, (done, counts) in enumerate(found):
+        assert done == [host is None] * 3
+        assert np.array_equal(counts, np.arange(len(counts)) * 3 * (6 if all(done) else rank + 1))
+        assert len(counts) > 9
 
 
 def test_states_that_are_nowhere() -> None:

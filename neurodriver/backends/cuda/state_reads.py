@@ -17,8 +17,8 @@ from ...plan.arrays import Key
 if TYPE_CHECKING:
     from .backend import CUDABackend
 
-NEAR = 4096
-"""Bytes between two arrays up to which one copy brings both; a copy of so many takes no longer."""
+NEAR = 1 << 15
+"""Bytes between two arrays up to which one copy brings both; a copy of its own takes longer."""
 
 
 class DeviceReads:

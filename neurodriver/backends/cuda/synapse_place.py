@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,9 @@ from ...codegen.synapse_texts import device_text
 from ...model.synapse_texts import SynapseTexts
 from ..synapse_sets import Stored
 from .compiler import compile_cubin
-from .device import INT, POINTER, Device, Loaded, launch
+from .device import INT, LONG, POINTER, Device, Loaded, launch
+from .driver import DeviceError
+from .peers import PeerMemory, opened
 
 _THREADS, _WAVES = 256, 16
 """Threads of a block, and blocks of each multiprocessor at most."""
@@ -24,7 +28,7 @@ class StoredOnDevice:
         self._device, self._shape, self._dtype = device, values.shape, values.dtype
         with device.current():
             self._memory = device.allocate(max(values.nbytes, 16))
-        self.address = int(self._memory)
+        self.address, self.nbytes = int(self._memory), values.nbytes
         self.write(values)
 
     def read(self) -> NDArray[Any]:
@@ -62,6 +66,9 @@ class DeviceSynapses:
         with device.current():
             self._code = Loaded(device, compile_cubin(device_text(texts, dtype.name), device.arch))
             self._run = self._code.function("nd_run")
+            self._add = self._code.function("nd_add_counts")
+        self._shown: PeerMemory | None = None
+        self._counts: StoredOnDevice | None = None
 
     def store(self, values: NDArray[Any]) -> StoredOnDevice:
         """Return an array with these values."""
@@ -75,6 +82,48 @@ class DeviceSynapses:
         with device.current():
             values = sets.address, begin.address, count
             launch(device, self._run, blocks, _THREADS, values, (POINTER, POINTER, INT))
+            device.wait()
+
+    def offer(self, counts: Stored) -> bytes:
+        """Return how other GPUs of this host reach a copy of some counts; empty if they cannot."""
+        with contextlib.suppress(DeviceError), self._device.current():
+            self._shown = PeerMemory(self._device, counts.nbytes)
+            return self._shown.offer.tobytes()
+        return b""
+
+    def reach(self, offers: Sequence[bytes], own: int) -> bool:
+        """Open the copies of all ranks, of which this is number ``own``; return whether it can."""
+        if self._shown is None or not all(offers):
+            return False
+        addresses = [self._shown.address] * len(offers)
+        try:
+            with self._device.current():
+                for rank, offer in enumerate(offers):
+                    if rank != own:
+                        addresses[rank], close = opened(
+                            self._device, np.frombuffer(offer, np.uint8)
+                        )
+                        self._device.at_end(close)
+        except DeviceError:
+            return False
+        self._counts = self.store(np.array(addresses, np.uint64))
+        return True
+
+    def show(self, counts: Stored) -> None:
+        """Copy counts to where the other ranks read them."""
+        assert self._shown is not None
+        with self._device.current():
+            self._device.duplicate(self._shown.address, counts.address, counts.nbytes)
+            self._device.wait()
+
+    def add(self, counts: Stored) -> None:
+        """Set counts to the sums over the copies of all ranks."""
+        assert self._counts is not None
+        device, table, size = self._device, self._counts, counts.nbytes // 8
+        with device.current():
+            values = table.address, table.nbytes // 8, counts.address, size
+            blocks = _WAVES * device.processors
+            launch(device, self._add, blocks, _THREADS, values, (POINTER, INT, POINTER, LONG))
             device.wait()
 
     def close(self) -> None:
