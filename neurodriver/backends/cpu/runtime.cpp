@@ -18,8 +18,10 @@
 #include <chrono>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <thread>
+#include <utility>
 #include <vector>
 #ifdef __linux__
 #include <sched.h>
@@ -61,51 +63,19 @@ struct Simulation {
     nd_gate gate = {0, nullptr, 0};
     nd_messages *messages = nullptr;            /* what is exchanged at gates without the host, or null */
     bool passed = true;                         /* whether the last gate let the call go on */
-    std::vector<std::thread> workers;
-    Team team;
-    alignas(64) std::atomic<uint32_t> order{0};
-    std::atomic<uint32_t> full[2] = {0, 0};     /* an event buffer is full, by parity of the phase:
-                                                   set in one, read before the next but one */
-    bool quit = false;
+    alignas(64) std::atomic<uint32_t> full[2] = {0, 0};  /* an event buffer is full, by parity of the
+                                                   phase: set in one, read before the next but one */
     integer first = 0, steps = 0, done = 0, began = 0;   /* of a call; steps done of it */
     integer from_phase = 0, to_phase = ALL_PHASES;       /* of each step: a part of them in one step */
     Injection injection;
     std::vector<integer> worked;                /* [thread * 8]: components advanced */
     std::vector<Place> places;                  /* [thread] */
+    Workers workers;
 
     explicit Simulation(const nd_plan &given)
-        : plan(given), team(given.threads), injection(given), places((size_t)given.threads)
+        : plan(given), injection(given), worked((size_t)given.threads * 8), places((size_t)given.threads),
+          workers(given.threads, [this](integer t) { advance(t); })
     {
-        worked.assign(plan.threads * 8, 0);
-        try {
-            for (integer t = 1; t < plan.threads; ++t)
-                workers.emplace_back([this, t] { serve(t); });
-        } catch (...) {
-            dismiss();
-            throw;
-        }
-    }
-
-    ~Simulation() { dismiss(); }
-
-    void dismiss()
-    {
-        quit = true;
-        order.fetch_add(1);
-        order.notify_all();
-        for (auto &w : workers) w.join();
-    }
-
-    void serve(integer thread)
-    {
-        const NoSubnormals mode;
-        uint32_t seen = 0;
-        for (;;) {
-            if (wait_while(order, seen)) team.settle(thread);
-            seen = order.load(std::memory_order_acquire);
-            if (quit) return;
-            advance(thread);
-        }
     }
 
     void begin(integer step, integer number, integer low = 0, integer high = ALL_PHASES)
@@ -140,7 +110,7 @@ struct Simulation {
     void barrier(integer thread)
     {
         places[thread].at(AT_BARRIER);
-        team.barrier(thread);
+        workers.team.barrier(thread);
         places[thread].at(NOWHERE);
     }
 
@@ -325,9 +295,7 @@ integer run(Simulation *s)
     const NoSubnormals mode;
     const auto begin = std::chrono::steady_clock::now();
     s->began = tick();
-    s->team.settle(0);
-    s->order.fetch_add(1, std::memory_order_release);
-    s->order.notify_all();
+    s->workers.call();
     s->advance(0);
     if (nd_times *times = s->plan.times) {
         const std::chrono::nanoseconds elapsed = std::chrono::steady_clock::now() - begin;

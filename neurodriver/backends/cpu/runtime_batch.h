@@ -4,43 +4,13 @@ namespace {
 
 struct Batch {
     std::vector<Simulation *> copies;
-    std::vector<std::thread> workers;
-    Team team;
-    alignas(64) std::atomic<uint32_t> order{0};
     alignas(64) std::atomic<size_t> next{0};    /* copy that the next free thread takes */
     std::atomic<bool> interrupted{false};
-    bool quit = false;
+    Workers workers;
 
     Batch(Simulation *const *given, integer count, integer threads)
-        : copies(given, given + count), team(threads)
+        : copies(given, given + count), workers(threads, [this](integer t) { advance(t); })
     {
-        try {
-            for (integer t = 1; t < threads; ++t) workers.emplace_back([this, t] { serve(t); });
-        } catch (...) {
-            dismiss();
-            throw;
-        }
-    }
-
-    ~Batch() { dismiss(); }
-
-    void dismiss()
-    {
-        quit = true;
-        order.fetch_add(1);
-        order.notify_all();
-        for (auto &one : workers) one.join();
-    }
-
-    void serve(integer thread)
-    {
-        uint32_t seen = 0;
-        for (;;) {
-            if (wait_while(order, seen)) team.settle(thread);
-            seen = order.load(std::memory_order_acquire);
-            if (quit) return;
-            advance(thread);
-        }
     }
 
     void advance(integer thread)
@@ -49,7 +19,7 @@ struct Batch {
         for (size_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < copies.size();)
             if (copies[i]->done < copies[i]->steps && !interrupted.load(std::memory_order_relaxed))
                 if (copies[i]->advance(0); copies[i]->places[0].fault) interrupted.store(true);
-        team.barrier(thread);
+        workers.team.barrier(thread);
     }
 
     /* Advance all copies; return how many have steps left, since their buffers are full, or -1 if
@@ -58,9 +28,7 @@ struct Batch {
     {
         for (Simulation *one : copies) one->make_room();
         next.store(0, std::memory_order_relaxed);
-        team.settle(0);
-        order.fetch_add(1, std::memory_order_release);
-        order.notify_all();
+        workers.call();
         advance(0);
         if (interrupted.load()) return -1;
         return std::count_if(copies.begin(), copies.end(),

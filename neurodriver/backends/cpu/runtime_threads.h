@@ -126,4 +126,54 @@ public:
     }
 };
 
+/* The threads 1, 2, ... of a team. At each call they do their `work` once. Their caller is thread 0. */
+class Workers {
+    const std::function<void(integer)> work;
+    std::vector<std::thread> threads;
+    alignas(64) std::atomic<uint32_t> order{0};
+    bool quit = false;
+
+    void dismiss()
+    {
+        quit = true;
+        order.fetch_add(1);
+        order.notify_all();
+        for (auto &one : threads) one.join();
+    }
+
+    void serve(integer thread)
+    {
+        const NoSubnormals mode;
+        uint32_t seen = 0;
+        for (;;) {
+            if (wait_while(order, seen)) team.settle(thread);
+            seen = order.load(std::memory_order_acquire);
+            if (quit) return;
+            work(thread);
+        }
+    }
+
+public:
+    Team team;
+
+    Workers(integer members, std::function<void(integer)> given) : work(std::move(given)), team(members)
+    {
+        try {
+            for (integer t = 1; t < members; ++t) threads.emplace_back([this, t] { serve(t); });
+        } catch (...) {
+            dismiss();
+            throw;
+        }
+    }
+
+    ~Workers() { dismiss(); }
+
+    void call()
+    {
+        team.settle(0);
+        order.fetch_add(1, std::memory_order_release);
+        order.notify_all();
+    }
+};
+
 }  // namespace
