@@ -18,6 +18,9 @@ from neurodriver.plan.arrays import Key
 from neurodriver.plan.program import Program
 from neurodriver.plan.spikes.fanout import PIECE
 
+_TAKERS = 3
+"""Warps that deliver together."""
+
 _HEAD = """
 #define ND_MEMBER inline
 #define ND_UNROLL
@@ -26,7 +29,14 @@ _HEAD = """
 #define ND_COPIES 1
 #define ND_CACHED 0
 #define ND_ROOMY 0
+#define ND_ROLLED
+#define ND_THREADS (32 * {takers})
 #define __shared__ static
+#define threadIdx nd_thread_index()
+struct nd_index {{ unsigned x; }};
+static nd_index nd_thread_index() {{ return {{(unsigned)(32 * nd_own_warp + nd_lane())}}; }}
+static bool __syncthreads_or(bool x) {{ return nd_block_vote(x); }}
+static void __syncthreads() {{ nd_block_vote(false); }}
 struct short4 {{ short x, y, z, w; }};
 struct char4 {{ signed char x, y, z, w; }};
 struct int4 {{ int x, y, z, w; }};
@@ -44,15 +54,13 @@ static unsigned umin(unsigned x, unsigned y) {{ return x < y ? x : y; }}
 static double rint(double x) {{ return __builtin_rint(x); }}
 template <class T> static T atomicAdd(T *p, T x)
 {{
-    const T before = *p;
-    *p += x;
-    return before;
+    return __atomic_fetch_add(p, x, __ATOMIC_RELAXED);
 }}
 static unsigned long long nd_slots_stay() {{ return 0; }}
 template <class T>
 static void nd_add(unsigned i, unsigned end, T *to, int more, int times, unsigned long long)
 {{
-    if (i < end) *to += (T)more * times;
+    if (i < end) __atomic_fetch_add(to, (T)more * times, __ATOMIC_RELAXED);
 }}
 #define ND_PIECE {piece}
 #define ND_OUTGOING_BYTES {outgoing}
@@ -81,7 +89,8 @@ static void nd_send_{number}()
 }}
 static void nd_take_{number}()
 {{
-    nd_deliver_when_due<nd_part_{number}::delivery>((unsigned)nd_first, ND_TAKERS, nd_row_sent);
+    const unsigned warp = ND_WINDOW ? nd_own_warp : (unsigned)nd_first;
+    nd_deliver_when_due<nd_part_{number}::delivery>(warp, ND_TAKERS, nd_row_sent);
 }}
 #else
     const unsigned now = delivery::now_at(nd_row_sent);
@@ -109,6 +118,7 @@ extern "C" int run_{number}(void *const *p, const long long *n, const double *u,
     nd_spike_list = {{pieces, number, 0}};
     for (nd_first = 0; nd_first < sources; nd_first += 32)
         if (!nd_run_warp(nd_send_{number})) return 0;
+    if ({due} && ND_WINDOW) return nd_run_block(nd_take_{number}, ND_TAKERS);
     const long long listed = {due} ? ND_TAKERS : (long long)number[nd_turn(row) & 3];
     for (nd_first = 0; nd_first < listed; ++nd_first)
         if (!nd_run_warp(nd_take_{number})) return 0;
@@ -133,7 +143,7 @@ class DeliveryOnCPU:
         kernels = [one.kernel for one in self.deliveries]
         text = header("codegen/simt/spike_delivery.cuh")
         begin, end = text.index("/* The L2 policy"), text.index("#if ND_DELIVERS")
-        numbers = {"piece": PIECE, "outgoing": OUTGOING_BYTES, "window": window}
+        numbers = {"takers": _TAKERS, "piece": PIECE, "outgoing": OUTGOING_BYTES, "window": window}
         lines = [
             "/* delivery on a CPU */",
             *prelude([kernel.text for kernel in kernels], program.dtype.name, CPU),
@@ -141,7 +151,7 @@ class DeliveryOnCPU:
             _HEAD.format(**numbers),
             text[:begin] + text[end:],
             "static long long nd_first, nd_sources, nd_row_sent;",
-            "enum { ND_TAKERS = 3 };",
+            f"enum {{ ND_TAKERS = {_TAKERS} }};",
             "static const int *nd_counts;",
         ]
         for number, kernel in enumerate(kernels):

@@ -3,21 +3,25 @@
 Each of the 32 threads of a warp runs until it needs something of the others. They take turns in an
 order that changes, so a thread that reads what another one writes without `nd_together` finds it
 now written, now not. Where some threads of a warp are done while others wait, `nd_run_warp`
-returns false.
+returns false. A block of several warps has a thread of the host for each of them.
 """
 
 from __future__ import annotations
 
 WARPS = """
+#include <atomic>
+#include <barrier>
 #include <cstring>
+#include <thread>
+#include <vector>
 #include <ucontext.h>
 enum { ND_WARP = 32, ND_STACK = 1 << 18 };
-static ucontext_t nd_scheduler, nd_fiber[ND_WARP];
-alignas(16) static char nd_stack[ND_WARP][ND_STACK];
-static volatile int nd_now, nd_done[ND_WARP];
-static volatile unsigned nd_rounds[ND_WARP];
-static volatile unsigned long long nd_given[2][ND_WARP];
-static void (*volatile nd_work)();
+static thread_local ucontext_t nd_scheduler, nd_fiber[ND_WARP];
+alignas(16) static thread_local char nd_stack[ND_WARP][ND_STACK];
+static thread_local volatile int nd_now, nd_done[ND_WARP];
+static thread_local volatile unsigned nd_rounds[ND_WARP];
+static thread_local volatile unsigned long long nd_given[2][ND_WARP];
+static thread_local void (*volatile nd_work)();
 
 /* Give a value to the other threads and wait until all have; returns where their values are. */
 template <class T> static const volatile unsigned long long *nd_give(T x)
@@ -80,7 +84,7 @@ static void nd_enter()
 /* Let the threads of a warp do `work`. */
 static bool nd_run_warp(void (*work)())
 {
-    static unsigned chance = 1;
+    static thread_local unsigned chance = 1;
     nd_work = work;
     for (int i = 0; i < ND_WARP; ++i) {
         nd_done[i] = 0, nd_rounds[i] = 0;
@@ -100,5 +104,37 @@ static bool nd_run_warp(void (*work)())
             if (nd_done[i] != nd_done[0] || nd_rounds[i] != nd_rounds[0]) return false;
         if (nd_done[0]) return true;
     }
+}
+
+/* Let several warps do `work` as a block: each begins with its number, `nd_own_warp`. */
+static std::barrier<> *nd_meeting;
+static std::atomic<bool> nd_any[3];
+static thread_local int nd_own_warp, nd_votes;
+static bool nd_block_vote(bool x)
+{
+    const bool some = nd_ballot(x) != 0;
+    if (nd_now == 0) {
+        if (some) nd_any[nd_votes % 3] = true;
+        nd_meeting->arrive_and_wait();
+        if (nd_own_warp == 0) nd_any[(nd_votes + 2) % 3] = false;   /* nobody reads it now */
+        ++nd_votes;
+    }
+    nd_together();
+    return nd_any[(nd_votes + 2) % 3];
+}
+static bool nd_run_block(void (*work)(), int warps)
+{
+    std::barrier<> meeting(warps);
+    std::atomic<bool> fine = true;
+    std::vector<std::thread> threads;
+    nd_meeting = &meeting;
+    for (auto &one : nd_any) one = false;
+    for (int warp = 0; warp < warps; ++warp)
+        threads.emplace_back([&, warp] {
+            nd_own_warp = warp, nd_votes = 0;
+            if (!nd_run_warp(work)) fine = false;
+        });
+    for (auto &one : threads) one.join();
+    return fine;
 }
 """

@@ -221,12 +221,17 @@ ND_FN double nd_poisson_expanded(unsigned int word, double mean) {
     return n > 0.0 ? n : 0.0;
 }
 
-/* 0 u: a condition that is the same for all neurons would split the loop. */
 ND_FN double nd_poisson_of(unsigned int word, double mean) {
     mean = mean > 0.0 ? mean : 0.0;
+#ifdef __CUDACC__
+    if (mean <= ND_INVERTED) return nd_poisson_inverted(word, mean);
+    return nd_poisson_expanded(word, mean);
+#else
     const double small = nd_poisson_inverted(word, mean);
     const double large = nd_poisson_expanded(word, mean);
+    /* 0 u: a condition that is the same for all neurons would split the loop. */
     return mean + 0.0 * nd_unit_of_word(word) <= ND_INVERTED ? small : large;
+#endif
 }
 
 ND_FN double nd_poisson(unsigned long long key, unsigned long long seed, long long step,

@@ -149,6 +149,18 @@ def test_spikes_are_delivered_by_warps_without_components(inputs: tuple[int, ...
     assert delivering == idle > 132
 
 
+def test_a_warp_has_neighbours() -> None:
+    """Where warps change their components, and items have about equal work."""
+    even = unit(64 * 4_700 + 3)
+    even = replace(even, cost=80.0 + 0.1 * even.cost)
+    plan = schedule.choose([even], 4, False)
+    assert not plan.shape.holds
+    lists = schedule.distribute(plan, [even], [])
+    assert (np.diff(lists.items[:, 1]) == WARP * plan.own[0]).all()
+    sizes = np.diff(lists.offsets)
+    assert len(sizes) == plan.warps and sizes.max() - sizes.min() <= 1
+
+
 def test_nothing_at_all() -> None:
     """A circuit without a kernel has a launch all the same: for inputs and recordings."""
     plan = schedule.choose([], 132, True)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from warps_on_cpu import WARPS
 
 from neurodriver.codegen.source import CPU, TILE, prelude
 from neurodriver.native.compiler import build
@@ -16,6 +17,18 @@ from neurodriver.native.headers import header
 Words = NDArray[np.uint32]
 ONES = 0xFFFFFFFF
 
+DEVICE = """
+#define ND_MEMBER
+#define ND_UNROLL
+#define ND_ROLLED
+#define ND_COUNTS 2
+#define ND_THREADS 32
+#define __shared__ static
+static const struct { int x; } threadIdx = {0};
+static const struct { double operator[](int j) const { return 1.0 / (j + 1); } } nd_one_over;
+static int nd_bits_in(unsigned x) { return __builtin_popcount(x); }
+static int __ffs(int x) { return __builtin_ffs(x); }
+"""
 EXPORTS = """
 extern "C" void defined(long n, const unsigned *w, const real *mean, real *out)
 { for (long i = 0; i < n; ++i) out[i] = (real)nd_poisson_of(w[i], (double)mean[i]); }
@@ -33,9 +46,26 @@ extern "C" long counted(long n, const unsigned *w, const real *mean, real *out)
         nd_counts<true> c;
         c.load((double)mean[i]);
         rare += !c.known(w[i]);
-        out[i] = c.known(w[i]) ? (real)c.count(w[i]) : (real)nd_poisson_of(w[i], (double)mean[i]);
+        out[i] = (real)c.count<0>(w[i], mean[i]);
     }
     return rare;
+}
+static const unsigned *nd_in_words;
+static const real *nd_in_means;
+static real *nd_out_counts;
+static void nd_count_one()
+{
+    const int i = nd_lane();
+    nd_out_counts[i] = (real)nd_counts<false>().count<1>(nd_in_words[i], nd_in_means[i]);
+}
+extern "C" long by_warps(long n, const unsigned *w, const real *mean, real *out)
+{
+    nd_no_mean_yet();
+    for (long i = 0; i < n; i += ND_WARP) {
+        nd_in_words = w + i, nd_in_means = mean + i, nd_out_counts = out + i;
+        if (!nd_run_warp(nd_count_one)) return 0;
+    }
+    return 1;
 }
 extern "C" void kept(unsigned long long key, unsigned long long seed, long long first, long steps,
                      unsigned *words, real *units)
@@ -71,8 +101,9 @@ def library() -> dict[str, ct.CDLL]:
     made = {}
     for dtype in ("float64", "float32"):
         head = prelude(["nd_seed"], dtype, CPU)
-        kept = ["#define ND_MEMBER", "#define ND_UNROLL", header("codegen/simt/thread_draws.cuh")]
-        text = "\n".join([*head, header("codegen/cpu/tile_draws.h"), *kept, EXPORTS])
+        names = "codegen/cpu/tile_draws.h", "codegen/simt/thread_draws.cuh"
+        tile, thread = map(header, names)
+        text = "\n".join([*head, tile, WARPS, DEVICE, thread, EXPORTS])
         (made[dtype],) = build([(text, ())])
     return made
 
@@ -105,12 +136,14 @@ def test_counts_at_their_edges(library: dict[str, ct.CDLL], mean: float, dtype: 
     same = np.full(words.size, mean)
     expected = call(one.defined, words, same, dtype)
     np.testing.assert_array_equal(call(one.drawn, words, same, dtype), expected)
+    np.testing.assert_array_equal(call(one.by_warps, words, same, dtype), expected)
     np.testing.assert_array_equal(call(one.counted, words, same, dtype), expected)
     mixed = same.copy()
     mixed[::9] = 3.0
     mixed[4::9] = 50.0
     expected = call(one.defined, words, mixed, dtype)
     np.testing.assert_array_equal(call(one.drawn, words, mixed, dtype), expected)
+    np.testing.assert_array_equal(call(one.by_warps, words, mixed, dtype), expected)
 
 
 def test_counts_of_random_words(library: dict[str, ct.CDLL], dtype: str) -> None:
@@ -121,9 +154,11 @@ def test_counts_of_random_words(library: dict[str, ct.CDLL], dtype: str) -> None
     means[100 * TILE :] = rng.gamma(0.5, 12.0, 100 * TILE)
     means[150 * TILE :: 7] = -1.0
     means[151 * TILE :: 1001] = np.nan
+    means[: 50 * TILE] = rng.choice([0.3, 4.0, 12.0], 50 * TILE // 10).repeat(10)
     expected = call(library[dtype].defined, words, means, dtype)
     np.testing.assert_array_equal(call(library[dtype].drawn, words, means, dtype), expected)
     np.testing.assert_array_equal(call(library[dtype].counted, words, means, dtype), expected)
+    np.testing.assert_array_equal(call(library[dtype].by_warps, words, means, dtype), expected)
     assert expected.max() > 40 and np.isfinite(expected).all()
 
 

@@ -50,3 +50,19 @@ def _work_of_rows(
     each = unit.cost / unit.grain
     largest = np.maximum(each[first // unit.grain], each[(end - 1) // unit.grain])
     return (largest + BEGIN * ENTRY) * WARP
+
+
+def alike(items: Items, work: NDArray[np.float64]) -> bool:
+    """Whether items are of one unit and have about equal work: any warp may get any of them."""
+    one = len(items) > 0 and bool((items[:, 0] == items[0, 0]).all())
+    return one and float(work.max()) * len(work) <= 2.0 * float(work.sum())
+
+
+def even_shares(work: NDArray[np.float64], warps: int) -> NDArray[np.int64]:
+    """Return which warp gets each item: neighbours, about as much work as the others get.
+
+    Neighbours often have equal parameters, and a warp keeps what it computed of them.
+    """
+    middle = np.cumsum(work) - 0.5 * work
+    share: NDArray[np.int64] = (middle * (warps / float(work.sum()))).astype(np.int64)
+    return np.minimum(share, warps - 1)

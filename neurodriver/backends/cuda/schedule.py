@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ...codegen.generate import Task
 from ...codegen.simt.shape import ROOMY, Shape
 from ...native.buffers import LANES
-from .items import WARP, Items, tiles, unit_items
+from .items import WARP, Items, alike, even_shares, tiles, unit_items
 
 LARGE_THREADS = 512
 """Of a block where memory is what takes time."""
@@ -356,6 +356,7 @@ def distribute(plan: LaunchPlan, units: Sequence[Task], others: Sequence[Items])
     """Distribute items over warps.
 
     Components come first, stage by stage, heavy items before light ones, one block after the other.
+    Where all are of one unit and have about equal work, a warp that has several has neighbours.
     The other items go to the warps with the least work: first the delivery of spikes, which takes
     longest.
 
@@ -373,6 +374,9 @@ def distribute(plan: LaunchPlan, units: Sequence[Task], others: Sequence[Items])
         if near:
             theirs = _near(work, plan.blocks, per_block)
             busy = busy + np.bincount(theirs, work, warps)
+        elif not plan.shape.holds and alike(some, work):
+            theirs = even_shares(work, warps)
+            busy = busy + np.bincount(theirs, work, warps)
         else:
             theirs, more = _turns(work, warps, first)
             theirs, busy = order[theirs], busy + more
@@ -387,13 +391,13 @@ def distribute(plan: LaunchPlan, units: Sequence[Task], others: Sequence[Items])
 def _items_of_stage(
     plan: LaunchPlan, units: Sequence[Task], stage: int, near: bool = False
 ) -> tuple[Items, NDArray[np.float64]]:
-    """Return the items of a stage and their work: heavy ones first, or ``near`` ones together."""
+    """Return the items of a stage and their work: heavy ones first, or neighbours together."""
     numbered = enumerate(zip(units, plan.own, strict=True))
     mine = ((i, u, o) for i, (u, o) in numbered if u.stage == stage and not u.stepwise)
     made = [unit_items(u, i, o) for i, u, o in mine]
     items = np.concatenate([m[0] for m in made]) if made else np.zeros((0, 4), np.int32)
     work = np.concatenate([m[1] for m in made]) if made else np.zeros(0)
-    if near:
+    if near or (not plan.shape.holds and alike(items, work)):
         return items, work
     heavy = np.argsort(-work, kind="stable")
     return items[heavy], work[heavy]

@@ -118,8 +118,9 @@ class SpikeDelivery:
         """Return an item for each delivering warp: the warps that have no components.
 
         In a window all warps deliver, and so they do where a warp has many components in turn.
+        What is due in a window is no item, as the warps of a block share it.
         """
-        if not (self.delivers or self.due):
+        if not (self.delivers or (self.due and not self.window)):
             return np.zeros((0, 4), np.int32)
         busy = sum(tiles(u, o) for u, o in zip(units, plan.own, strict=True))
         idle = plan.warps - busy if plan.shape.holds and not self.window else plan.warps

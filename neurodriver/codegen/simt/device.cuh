@@ -229,10 +229,19 @@ struct nd_loop {
         timer.add(ND_INPUTS);
     }
 
+    /* Delivers what is due in a row, in a window: called by all warps, as those of a block share it. */
+    ND_MEMBER void deliver_due(long long row)
+    {
+        const unsigned warps = ND_THREADS / 32, warp = nd_own_block() * warps + threadIdx.x / 32;
+        nd_deliver_due(warp, nd_own_blocks() * warps, row);
+        timer.add(ND_SPIKES);
+    }
+
     /* Delivers what is due in the first step, of spikes that have come at the begin of a window. */
     ND_MEMBER void look_again()
     {
-        for (int i = 0; i < count; ++i)
+        if (ND_WINDOW) deliver_due(first);
+        for (int i = 0; !ND_WINDOW && i < count; ++i)
             if (item(i).what == ND_DELIVER)
                 nd_deliver_due((unsigned)item(i).first, (unsigned)item(i).end, first);
         timer.add(ND_SPIKES);
@@ -302,14 +311,12 @@ struct nd_loop {
 #endif
             unit.record(k);
             timer.add(ND_RECORDING);
+            if (ND_DUE && (!ND_LOOKS_AGAIN || !hands_on || until < last)) deliver_due(until);
             for (int i = from; i < count; ++i) {
                 const nd_item one = other(i);
                 const long long step = k + nd_late(one);
-                if (one.what == ND_DELIVER) {
-                    nd_deliver_list(one, nd_turn(until));
-                    if (!ND_LOOKS_AGAIN || !hands_on || until < last)
-                        nd_deliver_due((unsigned)one.first, (unsigned)one.end, until);
-                } else if (step < until && !((ND_LEARNS || ND_IMPORTS) && one.what == ND_INJECT))
+                if (one.what == ND_DELIVER) nd_deliver_list(one, nd_turn(until));
+                else if (step < until && !((ND_LEARNS || ND_IMPORTS) && one.what == ND_INJECT))
                     nd_do_other(one, step, end);
                 timer.add(one);
             }

@@ -133,6 +133,9 @@ ND_FN long long nd_number_of_all() { return (long long)gridDim.x * blockDim.x; }
 MOST_DRAWING = 2
 """Components of a thread at most whose random words it keeps: a dozen registers each."""
 
+THRESHOLDS_BYTES = 136
+"""Size of an ``nd_warp_counts`` (thread_draws.cuh) at most."""
+
 TIMER_ROWS = 512
 """Rows into which warps count cycles: few of them add to the same one at the same time."""
 
@@ -220,6 +223,7 @@ def device_text(
         f"#define ND_GATES {int(shape.gates)}",
         f"#define ND_COPIES {shape.copies}",
         f"#define ND_CACHES_DIRTY {int(shape.caches_dirty)}",
+        f"#define ND_COUNTS {_counts(parts, shape)}",
         f"#define ND_KEEPS {int(cached > 0 or (shape.keeps and not shape.in_shared_memory))}",
         f"#define ND_CACHED {cached}",
         f"#define ND_OUTGOING_BYTES {OUTGOING_BYTES}",
@@ -353,9 +357,21 @@ def _learn(learning: list[int], shape: Shape) -> list[str]:
 
 
 def _table_bytes(parts: Sequence[Part], shape: Shape) -> int:
-    """Return the bytes of shared memory of a block for the tables of a copy."""
+    """Return the bytes of shared memory of a block for the tables of a copy, and for thresholds."""
     tables = sum(8 * sum(table_sizes(part.kernel)) for part in parts)
-    return 1024 + tables if shape.copies else 0
+    thresholds = _counts(parts, shape) * shape.threads // 32 * THRESHOLDS_BYTES
+    return thresholds + (1024 + tables if shape.copies else 0)
+
+
+def _counts(parts: Sequence[Part], shape: Shape) -> int:
+    """Return of how many Poisson numbers of a component warps keep the thresholds of a mean."""
+    return max((part.kernel.text.count("nd_counts<") for part in parts if not _keeps(part, shape)),
+               default=0)  # fmt: skip
+
+
+def _keeps(part: Part, shape: Shape) -> bool:
+    """Whether each thread has registers for what it draws with."""
+    return shape.holds and part.own <= MOST_DRAWING
 
 
 def _bring_copy(texts: Sequence[SharedText], parts: int, delivers: bool, copies: int) -> list[str]:

@@ -108,6 +108,9 @@ nd_advance(const nd_item *items, const int *offsets, long long first, long long 
     nd_bring_copy(nd_copy_number());
 #endif
     nd_bring_tables();
+#if ND_COUNTS
+    nd_no_mean_yet();
+#endif
 #if ND_LEARNS
     if (parts & ND_LEARN) {
         nd_learn(parts >> ND_LEARN_PHASE, (int)first, (int)last - 1, last);

@@ -249,6 +249,22 @@ template <class Delivery> ND_FN void nd_send_own(unsigned now, const nd_outgoing
  * are distributed over all warps, because most of them have something due. */
 enum { ND_SIDE = 2 };
 
+/* ND_SHARING: warps that share what is due, those of a block; a warp alone where steps are launched
+ * one by one. ND_LOOKS: loads of a thread in flight. ND_FOUND: spikes that a warp may have found. */
+enum { ND_SHARING = ND_WINDOW ? ND_THREADS / 32 : 1, ND_LOOKS = 2, ND_FOUND = 128 };
+
+/* What is due of a thread: connection `begin` + i is number i of its warp, up to `end`. */
+struct nd_shared { long long begin; int end, more; };
+__shared__ nd_shared nd_shared_due[ND_THREADS];
+__shared__ unsigned nd_places[ND_THREADS / 32 * ND_FOUND];
+
+ND_FN void nd_share()
+{
+    if (ND_SHARING > 1) __syncthreads();
+    else nd_together();
+}
+ND_FN bool nd_share_any(bool x) { return ND_SHARING > 1 ? __syncthreads_or(x) : nd_ballot(x) != 0; }
+
 /* Called by a warp: adds the spikes of its threads to the history, as spikes of a row. `outgoing`
  * holds source, least delay in steps less one, whether there are connections, and the weight. */
 template <class Delivery> ND_FN void nd_remember(long long row, const nd_outgoing &outgoing)
@@ -280,9 +296,33 @@ template <class Delivery> ND_FN nd_outgoing nd_take_due(unsigned place, int row)
     return out;
 }
 
-/* Delivers what is due in a row; called by one of `warps` warps, when all spikes of the row are in
- * the history. Words of `heads`: number of spikes, most of them at once, and their number before
- * each row. */
+/* Called by all warps that share their work: delivers along the connections of all their threads,
+ * packed, and each warp along as many as the others. */
+template <class Delivery> ND_FN void nd_deliver_shared(unsigned now, const nd_outgoing &outgoing)
+{
+    nd_shared *const shared = nd_shared_due + (ND_SHARING > 1 ? 0 : threadIdx.x & ~31u);
+    const int me = ND_SHARING > 1 ? (int)threadIdx.x / 32 : 0, mine = nd_sum_up_to_here(outgoing.near);
+    shared[32 * me + nd_lane()] = {outgoing.begin - (mine - outgoing.near), mine, outgoing.more};
+    nd_share();
+    const int total = nd_lane() < ND_SHARING ? shared[32 * (nd_lane() % ND_SHARING) + 31].end : 0;
+    const int upto = nd_sum_up_to_here(total);
+    const long long all = nd_from(upto, 31);
+    const int low = (int)(all * me / ND_SHARING), high = (int)(all * (me + 1) / ND_SHARING);
+    ND_ROLLED
+    for (int warp = 0; warp < ND_SHARING; ++warp) {
+        const int begin = nd_from(upto - total, warp), end = nd_from(upto, warp);
+        if (end <= low || begin >= high) continue;
+        const nd_shared one = shared[32 * warp + nd_lane()];
+        const int before = nd_lane() ? shared[32 * warp + nd_lane() - 1].end : 0;
+        const int from = begin + before > low ? before : low - begin;
+        const int to = begin + one.end < high ? one.end : high - begin;
+        nd_send_near<Delivery>(now, {one.begin + from, to > from ? to - from : 0, 0, one.more, 0});
+    }
+}
+
+/* Delivers what is due in a row; called by each of `warps` warps, when all spikes of the row are in
+ * the history. A warp first finds 32 spikes that are due. Words of `heads`: number of spikes, most
+ * of them at once, and their number before each row. */
 template <class Delivery> ND_FN void nd_deliver_when_due(unsigned warp, unsigned warps, long long row)
 {
     unsigned long long *const heads = Delivery::heads(), *const before = heads + 2;
@@ -294,13 +334,32 @@ template <class Delivery> ND_FN void nd_deliver_when_due(unsigned warp, unsigned
     }
     const unsigned now = Delivery::now_at(row);
     const unsigned own = nd_lane() / ND_SIDE * ND_SIDE * warps + warp * ND_SIDE + nd_lane() % ND_SIDE;
-    for (unsigned long long base = 0; base < number; base += 32ull * warps) {
-        const unsigned place = Delivery::place(tail + base + own);
-        const bool mine = base + own < number && __ldcg(Delivery::due() + place) == (int)row;
-        if (!nd_ballot(mine)) continue;
+    unsigned *const places = nd_places + threadIdx.x / 32 * ND_FOUND;
+    unsigned long long next = own;
+    unsigned found = 0, done = 0;
+    for (bool more = true; more;) {
+        for (; found - done < 32 && next - own < number; next += 32ull * ND_LOOKS * warps) {
+            unsigned place[ND_LOOKS];
+            int when[ND_LOOKS];
+            ND_UNROLL
+            for (int j = 0; j < ND_LOOKS; ++j) {
+                const unsigned long long i = next + 32ull * warps * j;
+                place[j] = Delivery::place(tail + i);
+                when[j] = i < number ? __ldcg(Delivery::due() + place[j]) : (int)row - 1;
+            }
+            ND_UNROLL
+            for (int j = 0; j < ND_LOOKS; ++j) {
+                const unsigned some = nd_ballot(when[j] == (int)row);
+                if (when[j] == (int)row) places[(found + nd_lower(some)) % ND_FOUND] = place[j];
+                found += (unsigned)nd_bits_in(some);
+            }
+        }
+        nd_together();
         nd_outgoing out = {0, 0, 0, 0, 0};
-        if (mine) out = nd_take_due<Delivery>(place, (int)row);
-        nd_send_near<Delivery>(now, out);
+        if (done + nd_lane() < found) out = nd_take_due<Delivery>(places[(done + nd_lane()) % ND_FOUND], (int)row);
+        done = found - done < 32 ? found : done + 32;
+        nd_deliver_shared<Delivery>(now, out);
+        more = nd_share_any(found > done || next - own < number);
     }
 }
 #endif

@@ -33,9 +33,17 @@ template <bool keeps, int shift> struct nd_words {
     ND_MEMBER unsigned low(long long k) const { return k & 1 ? block.w3 : block.w1; }
 };
 
-/* Poisson numbers of one mean: word > most[j] exactly where nd_poisson_inverted counts more than j,
- * as word + 1/2 and 2^32 P are exact, and so is their difference where it matters. What is rare, or
- * of a mean too large for that, is not `known`. */
+/* What a word must be above for a count of more than j, where `below` is P(count <= j) by the sums of
+ * nd_poisson_inverted: word + 1/2 and 2^32 P are exact, and so is their difference where it matters.
+ * P(0) is 483 words at least. */
+ND_FN unsigned nd_most(double below)
+{
+    const double least = -nd_floor(0.5 - below * 0x1p32);
+    return least > 4294967295.0 ? 0xffffffffu : (unsigned)least - 1u;
+}
+
+/* Poisson numbers of one mean for a thread that keeps what its words are compared with. What is rare,
+ * or of a mean that is too large, is not `known`. */
 template <bool keeps> struct nd_counts {
     static const int TERMS = 8;
     unsigned most[TERMS];
@@ -43,29 +51,83 @@ template <bool keeps> struct nd_counts {
 
     ND_MEMBER void load(double mean)
     {
-        if (!keeps) return;
         mean = mean > 0.0 ? mean : 0.0;
-        small = mean <= ND_INVERTED;    /* so P(0) is 483 words at least */
+        small = mean <= ND_INVERTED;
         double p = nd_exp(-mean), below = p;
         ND_UNROLL
         for (int j = 0; j < TERMS; ++j) {
-            const double least = -nd_floor(0.5 - below * 0x1p32);
-            most[j] = least > 4294967295.0 ? 0xffffffffu : (unsigned)least - 1u;
+            most[j] = nd_most(below);
             p = nd_mul(p, nd_mul(mean, 1.0 / (double)(j + 1)));
             below += p;
         }
     }
 
-    ND_MEMBER bool known(unsigned word) const
-    {
-        return keeps && small && word <= most[TERMS - 1];
-    }
+    ND_MEMBER bool known(unsigned word) const { return small && word <= most[TERMS - 1]; }
 
-    ND_MEMBER int count(unsigned word) const
+    template <int> ND_MEMBER double count(unsigned word, real mean) const
     {
+        if (!known(word)) return nd_poisson_of(word, (double)mean);
         int n = 0;
         ND_UNROLL
         for (int j = 0; j + 1 < TERMS; ++j) n += word > most[j];
-        return n;
+        return (double)n;
     }
 };
+
+#if ND_COUNTS
+/* What a warp compares words with, for the mean that it had last: neighbours often have the same one.
+ * The first j whose `most` is not below a word is found in five reads. */
+struct nd_warp_counts { real mean; unsigned most[32]; };
+__shared__ nd_warp_counts nd_last_mean[ND_COUNTS][ND_THREADS / 32];
+
+/* At the beginning of a launch: no mean yet. */
+ND_FN void nd_no_mean_yet()
+{
+    for (int i = 0; i < ND_COUNTS; ++i) nd_last_mean[i][threadIdx.x / 32].mean = -1;
+}
+
+/* Thread j finds the threshold of j; the sums are those of nd_poisson_inverted. */
+ND_FN void nd_set_mean(nd_warp_counts &last, real mean)
+{
+    double p = nd_exp(-(double)mean), below = p, mine = p;
+    ND_ROLLED
+    for (int j = 0; j < 31; ++j) {
+        p = nd_mul(p, nd_mul((double)mean, nd_one_over[j]));
+        below += p;
+        mine = nd_lane() > j ? below : mine;
+    }
+    nd_together();      /* all have read those of the mean before */
+    last.most[nd_lane()] = nd_most(mine);
+    last.mean = mean;
+    nd_together();
+}
+
+/* Threads that advance other components in turn: called by a warp. A mean that few threads share is
+ * not worth its thresholds. */
+template <> struct nd_counts<false> {
+    ND_MEMBER void load(double) {}
+
+    template <int which> ND_MEMBER double count(unsigned word, real mean) const
+    {
+        enum { FEW = 8 };
+        nd_warp_counts &last = nd_last_mean[which][threadIdx.x / 32];
+        bool left = mean <= (real)ND_INVERTED, known = false;
+        int n = 0;
+        mean = mean > 0 ? mean : 0;
+        while (const unsigned some = nd_ballot(left)) {
+            const real one = nd_from(mean, __ffs((int)some) - 1);
+            const bool mine = left && mean == one;
+            if (last.mean != one) {
+                if (nd_bits_in(nd_ballot(mine)) < FEW) break;
+                nd_set_mean(last, one);
+            }
+            int j = 0;
+            ND_UNROLL
+            for (int d = 16; d; d /= 2) j += word > last.most[j + d - 1] ? d : 0;
+            if (mine) n = j, known = word <= last.most[31];
+            left = left && !mine;
+        }
+        return known ? (double)n : nd_poisson_of(word, (double)mean);
+    }
+};
+#endif

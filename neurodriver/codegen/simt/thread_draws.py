@@ -2,7 +2,8 @@
 
 What a model draws depends on the component and the step alone. So a thread draws before the
 mathematics, and keeps what a block of Philox gives beyond this step, and for a Poisson number whose
-mean does not change what its words are compared with.
+mean does not change what its words are compared with. Where threads advance other components in
+turn, a warp keeps the latter for the mean that it had last.
 """
 
 from __future__ import annotations
@@ -46,7 +47,8 @@ class ThreadDraws:
     def load(self) -> list[str]:
         """Fetch what is kept of component ``nd_i``, whose numbers have their names."""
         lines = [f"nd_d{d.stream}[nd_i].load({self._where(d)});" for d in self.draws]
-        return lines + [f"nd_m{d.stream}[nd_i].load({_mean(d)});" for d in self.draws if d.mean]
+        means = {d.stream: f"(double)(real)({d.mean})" for d in self.draws if d.mean}
+        return lines + [f"nd_m{n}[nd_i].load({mean});" for n, mean in means.items()]
 
     def arrays(self) -> list[str]:
         """Declare what is drawn in a step."""
@@ -72,24 +74,12 @@ class ThreadDraws:
             elif draw.kind == "normal":
                 lines.append(f"nd_z{n}[nd_i] = nd_quantile({word});")
             elif draw.mean:
-                lines += [f"const unsigned nd_w{n} = {word};", *self._count(draw)]
+                which = [d.stream for d in self.draws if d.mean].index(n)
+                count = f"nd_m{n}[nd_i].count<{which}>({word}, (real)({draw.mean}))"
+                lines.append(f"nd_n{n}[nd_i] = (real){count};")
             else:
                 lines.append(f"nd_w{n}[nd_i] = {word};")
         return lines
 
-    def _count(self, draw: Draw) -> list[str]:
-        n = draw.stream
-        known = f"nd_m{n}[nd_i].known(nd_w{n})"
-        count, rare = f"nd_m{n}[nd_i].count(nd_w{n})", f"nd_poisson_of(nd_w{n}, {_mean(draw)})"
-        return [
-            f"if ({known}) nd_n{n}[nd_i] = (real){count};",
-            f"else nd_n{n}[nd_i] = (real){rare};",
-        ]
-
     def _where(self, draw: Draw) -> str:
         return f"nd_key, nd_seed, nd_k, {draw.stream}"
-
-
-def _mean(draw: Draw) -> str:
-    """Return the mean as `nd_poisson` takes it."""
-    return f"(double)(real)({draw.mean})"

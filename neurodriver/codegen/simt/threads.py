@@ -119,6 +119,7 @@ class ThreadText:
         lines = ["int nd_c[ND_OWN];", "bool nd_live[ND_OWN];"]
         lines += ["bool nd_full;"] if self.slots else []
         lines += [f"real nd_v_{name}[ND_OWN];" for name in [*self.varied, *self.model.states]]
+        lines += [f"real nd_began_{name}[ND_OWN];" for name in self.hidden]
         lines += [line for r in self.reads for line in r.members()]
         if self.model.draws_random():
             lines.append("unsigned long long nd_v_key[ND_OWN];")
@@ -128,6 +129,11 @@ class ThreadText:
     def head(self) -> list[str]:
         """Declare what does not depend on the component."""
         return self.component.head()
+
+    @property
+    def hidden(self) -> list[str]:
+        """States that have no row."""
+        return [name for name in self.model.states if name not in self.component.spec.published]
 
     @property
     def kept(self) -> int:
@@ -162,6 +168,7 @@ class ThreadText:
         for name in self.model.states:
             where = f"nd_old_{name}" if name in c.spec.published else f"nd_s_{name}"
             body.append(f"nd_v_{name}[nd_i] = {where}[nd_at];")
+        body += [f"nd_began_{name}[nd_i] = nd_v_{name}[nd_i];" for name in self.hidden]
         body += [line for r in self.reads for line in r.load()]
         if self.model.draws_random():
             body.append("nd_v_key[nd_i] = nd_keys[nd_at];")
@@ -291,9 +298,13 @@ class ThreadText:
         ]
 
     def save(self) -> list[str]:
-        """Put states back that have no row, or one that nobody looks at meanwhile."""
-        hidden = [name for name in self.model.states if name not in self.component.spec.published]
-        places = [(f"nd_s_{name}", name) for name in hidden]
-        places += [(f"nd_new_{name}", name) for name in self.unseen]
-        lines = [f"if (nd_live[nd_i]) {at}[nd_at] = nd_v_{name}[nd_i];" for at, name in places]
+        """Put states back that have changed and have no row, or whose row nobody reads yet."""
+        lines = [
+            f"if (nd_live[nd_i] && nd_bits(nd_v_{name}[nd_i]) != nd_bits(nd_began_{name}[nd_i])) "
+            f"nd_s_{name}[nd_at] = nd_v_{name}[nd_i];"
+            for name in self.hidden
+        ]
+        lines += [
+            f"if (nd_live[nd_i]) nd_new_{name}[nd_at] = nd_v_{name}[nd_i];" for name in self.unseen
+        ]
         return lines + [line for e in self.events for line in e.record_late()]
