@@ -161,13 +161,21 @@ def learning(rule: Plasticity, seed: int = 0, **options: Any) -> nd.LPU:
 
 
 def assert_parts_learn_alike(parts: int, steps: int = 200) -> None:
-    """Fail unless a circuit in parts has the potentials of the whole; weights act on them."""
-    circuit, found = network(Pairs()), []
+    """Fail unless a circuit in parts has the potentials of the whole; weights act on them.
+
+    Weights are recorded, read and set alike.
+    """
+    circuit, found, weights = network(Pairs()), [], []
     for given in (None, partition(circuit, parts)):
         recorder = nd.MemoryRecorder([("V", None)])
-        with nd.LPU(circuit, DT, trains(circuit), recorder, parts=given) as lpu:
-            lpu.run(steps=steps)
+        over_time = nd.SynapseRecorder(None, "learning", interval=10 * DT)
+        with nd.LPU(circuit, DT, trains(circuit), [recorder, over_time], parts=given) as lpu:
+            lpu.run(steps=steps // 2)
+            lpu["learning"].set("weight", lpu["learning"].get("weight"))
+            lpu.run(steps=steps - steps // 2)
             found.append(recorder.get("V"))
+            weights += [lpu["learning"].get("weight"), over_time.recording.weight[:]]
+    assert np.array_equal(weights[0], weights[2]) and np.array_equal(weights[1], weights[3])
     with learning(Pairs()) as lpu:
         lpu["learning"].learn(False)
         lpu.run(steps=steps)

@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..circuit.circuit import Circuit
-from ..errors import RecordingError, RequestError
+from ..errors import RequestError
 from ..recorders.base import Block, Columns, Recorder, RecordingPlan, RecordingProgress
-from ..recorders.synapses import SynapseRecorder
 
 Numbers = NDArray[np.int64]
 PartColumns = Mapping[str, Columns]
@@ -70,17 +69,9 @@ class WholeRecording:
         The whole.
     of : (count,) int64
         Part of each component.
-
-    Raises
-    ------
-    RecordingError
-        For a recorder of synapses.
     """
 
     def __init__(self, recorder: Recorder, circuit: Circuit, of: Numbers) -> None:
-        if isinstance(recorder, SynapseRecorder):
-            say = "records no circuit of several parts; leave out parts="
-            raise RecordingError(f"SynapseRecorder: {say}")
         self.recorder, self._circuit, self._of = recorder, circuit, of
         self._plan: RecordingPlan | None = None
         self._places: list[dict[str, Numbers]] = []
@@ -99,6 +90,13 @@ class WholeRecording:
     def width(self) -> int:
         """Values of a row of the open recording."""
         return 0 if self._plan is None else sum(one.width for one in self._plan.dense)
+
+    def longest(self, step: int) -> int | None:
+        """Return after how many steps a slice has to end; None where it may end at any."""
+        return self.recorder.longest(step)
+
+    def read(self, step: int) -> None:
+        """Get what the blocks of the parts do not have; all ranks do so."""
 
     def of_part(self, part: int) -> PartRecorder | None:
         """Return the recorder of a part; None if the part has nothing to record."""
@@ -145,12 +143,7 @@ class WholeRecording:
         step : int
             Steps done.
         """
-        self._places = [{} for _ in columns]
-        every = []
-        for variable, uids in self.recorder.record:
-            some = [(part, one[variable]) for part, one in enumerate(columns) if variable in one]
-            if some:
-                every.append(self._together(variable, uids, some))
+        every = self._every(columns)
         if self._plan is None and self.resumes:
             self._plan = replace(plan, columns=tuple(every), steps=None)
         if self._plan is None:
@@ -160,6 +153,15 @@ class WholeRecording:
         steps = None if plan.steps is None else step + plan.steps - self._plan.first_step
         self._plan = replace(self._plan, steps=steps, attributes=plan.attributes)
         self.recorder.reopen(self._plan, step)
+
+    def _every(self, columns: Sequence[PartColumns]) -> list[Columns]:
+        """Return the columns of the whole; note where those of the parts are among them."""
+        self._places, every = [{} for _ in columns], []
+        for variable, uids in self.recorder.record:
+            some = [(part, one[variable]) for part, one in enumerate(columns) if variable in one]
+            if some:
+                every.append(self._together(variable, uids, some))
+        return every
 
     def _together(
         self, variable: str, uids: Sequence[str] | None, some: list[tuple[int, Columns]]

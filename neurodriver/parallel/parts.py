@@ -47,6 +47,7 @@ from .exchange import Left
 from .part_inputs import inputs_of_parts
 from .part_recorders import WholeRecording
 from .part_state import CircuitPart, PartedState
+from .part_synapse_recordings import whole_recording
 from .peer_exchange import EXCHANGING_KERNELS
 from .routes import Routes, ValueBlock
 from .thread_ranks import Team
@@ -110,7 +111,9 @@ class PartedSimulation(PartedState):
         choices = {n: division.choice(n, given["choice"], alone) for n in numbers}
         self._parts = []
         self._dtype, self._steps_a_second = np.dtype(given["dtype"]), 0.0
-        self.recordings = [WholeRecording(one, circuit, self.of) for one in recorders]
+        self.recordings = [
+            whole_recording(one, circuit, self.of, self.synapses) for one in recorders
+        ]
         if not alone:
             self._world.limit(settings.timeout())
             names = ("dtype", "seed", "plans", "merge", "keep")
@@ -271,7 +274,9 @@ class PartedSimulation(PartedState):
             return 1
         steps = max(1, int(SLICE_SECONDS * self._steps_a_second)) if self._steps_a_second else 16
         row = self._dtype.itemsize * sum(one.width for one in self.recordings)
-        return max(1, min(steps, int(SLICE_BYTES // max(row, 1))))
+        ends = (one.longest(self.step) for one in self.recordings)
+        known = [end for end in ends if end is not None]
+        return max(1, min(steps, int(SLICE_BYTES // max(row, 1)), *known))
 
     def _put_together(self, seconds: float) -> float:
         """Give the recorders what the parts have recorded; return the time of the slowest rank."""
@@ -280,6 +285,8 @@ class PartedSimulation(PartedState):
         ]
         everything = self._world.gather((blocks, seconds), at="LPU.advance")
         parts = [part for found, _ in everything for part in found]
+        for recording in self.recordings:
+            recording.read(self.step)
         for number, recording in enumerate(self.recordings):
             if recording in self._own_recordings():
                 recording.append([part[number] for part in parts], self.step)

@@ -44,16 +44,7 @@ class SynapseFeed(RecorderFeed):
         self._rule = rule
         self._which = recorder.chosen(len(self._links))
         self._edges = recorder.edges(self._links)
-        if self._edges is None:
-            labels, ends = _labels(program.circuit, self._links, self._which)
-            self.columns = [
-                Columns(variable, labels, rule.unit_of(variable), False, ends=ends)
-                for variable in recorder.variables
-            ]
-        else:
-            pairs = zip(self._edges[:-1].tolist(), self._edges[1:].tolist(), strict=True)
-            bins = np.array([f"{low:.6g} to {high:.6g}" for low, high in pairs])
-            self.columns = [Columns(variable, bins, "", False) for variable in recorder.variables]
+        self.columns = columns_of(recorder, program.circuit, self._links)
         self.columns = [replace(one, copies=copies) for one in self.columns]
         self._copies, self._chosen = copies, list[ChosenSynapses]()
 
@@ -85,9 +76,27 @@ class SynapseFeed(RecorderFeed):
         if name in taus(self._rule.synapse):
             every = (Synapses(one.backend, self._links) for one in self._chosen)
             rows = [one.at(name, step)[self._which] for one in every]
-        if self._edges is not None:
-            rows = [np.histogram(values, self._edges)[0] for values in rows]
-        return np.concatenate(rows)
+        return np.concatenate([counted(values, self._edges) for values in rows])
+
+
+def columns_of(recorder: SynapseRecorder, circuit: Circuit, links: Connections) -> list[Columns]:
+    """Return the columns of a recording: of each chosen synapse, or of each bin."""
+    edges, rule = recorder.edges(links), links.plasticity
+    assert rule is not None
+    if edges is None:
+        labels, ends = _labels(circuit, links, recorder.chosen(len(links)))
+        return [
+            Columns(variable, labels, rule.unit_of(variable), False, ends=ends)
+            for variable in recorder.variables
+        ]
+    pairs = zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)
+    bins = np.array([f"{low:.6g} to {high:.6g}" for low, high in pairs])
+    return [Columns(variable, bins, "", False) for variable in recorder.variables]
+
+
+def counted(values: NDArray[Any], edges: NDArray[np.float64] | None) -> NDArray[Any]:
+    """Return values, or how many of them are in each bin."""
+    return values if edges is None else np.histogram(values, edges)[0]
 
 
 def feed_of(

@@ -171,6 +171,32 @@ def test_synapses_that_learn_are_read_and_set(rule: type[Plasticity], parts: int
     assert alike(one, other)
 
 
+@pytest.mark.parametrize("parts", [2, 3])
+def test_synapses_are_recorded(parts: int, tmp_path: Path) -> None:
+    """Weights and counts over time, beside potentials, in runs of odd lengths, and in a file."""
+    circuit, found = learning_network(Counting()), []
+    for given in (None, partition(circuit, parts)):
+        path = tmp_path / f"{given is None}.h5"
+        some = {"interval": 7e-3, "synapses": [5, 80, 2]}
+        recorders = [
+            nd.SynapseRecorder(path, "learning", ["weight", "lag"], interval=5e-3),
+            nd.SynapseRecorder(None, "learning", ["weight"], **some),
+            nd.SynapseRecorder(None, "learning", bins=[0.0, 0.3, 0.6, 2.0], interval=0.02),
+            nd.MemoryRecorder([("V", None)]),
+        ]
+        with nd.LPU(circuit, 1e-3, trains(circuit), recorders, parts=given, backend="cpu") as lpu:
+            for steps in (33, 2, 65):
+                lpu.run(steps=steps)
+        rows = [one.recording.weight for one in recorders[:3]]
+        found.append(
+            [*(row[:] for row in rows), nd.open(path).lag[:], recorders[3].get("V"),
+             np.array(rows[0].uids), np.array(recorders[0].recording.ends("weight"))]
+        )  # fmt: skip
+    assert [len(rows) for rows in found[0][:3]] == [20, 14, 5] and np.ptp(found[0][0]) > 0.1
+    for one, other in zip(*found, strict=True):
+        assert np.array_equal(one, other)
+
+
 @pytest.mark.parametrize("rule", [Scaled, Counting, Rewarded])
 def test_what_was_learned_goes_from_parts_to_parts(rule: type[Plasticity], tmp_path: Path) -> None:
     """What 1, 2 or 3 parts save, 1, 2 or 3 parts go on from: with the bits of one run."""
