@@ -13,6 +13,7 @@ import pytest
 
 from neurodriver.backends.cuda import compiler
 from neurodriver.backends.cuda.compiler import CudaCompiler, compile_cubin
+from neurodriver.cli.info import report
 from neurodriver.errors import CompileError
 
 TEXT = """/* a scaled sum */
@@ -178,7 +179,8 @@ NVCC = """#!{python}
 import sys
 given = sys.argv[1:]
 if given == ["--version"]:
-    print("release 13.0, V13.0.48")
+    print("nvcc: NVIDIA (R) Cuda compiler driver", "Copyright (c) 2005-2025", sep="\\n")
+    print("Cuda compilation tools, release 13.0, V13.0.48", "Build cuda_13.0.r13.0", sep="\\n")
     sys.exit()
 with open({log!r}, "a") as log:
     print(*given, file=log)
@@ -213,6 +215,7 @@ def test_nvcc_where_nvrtc_is_missing(only_nvcc: Path) -> None:
     (asked,) = only_nvcc.read_text().splitlines()
     *flags, _, _, _ = asked.split()
     assert flags == ["--cubin", "-arch=sm_90", *compiler.FLAGS, "-DREAL=float"]
+    assert report()["CUDA compiler"] == "nvcc 13.0, V13.0.48"  # one line of several
 
 
 def test_what_nvcc_refuses(only_nvcc: Path, cache: Path) -> None:

@@ -164,7 +164,8 @@ def _nvcc() -> CudaCompiler:
     if not program:
         raise FileNotFoundError("not on the PATH")
     asked = subprocess.run([program, "--version"], capture_output=True, text=True, check=True)
-    version = asked.stdout.strip()
+    release = re.search(r"release (.+)", asked.stdout)
+    version = release[1] if release else asked.stdout.strip()
 
     def build(text: str, arch: str, flags: Sequence[str]) -> tuple[bytes, str]:
         with tempfile.TemporaryDirectory(prefix="neurodriver_") as folder:
