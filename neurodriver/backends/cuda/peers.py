@@ -7,6 +7,7 @@ memory is opened by a handle (CUDA IPC). `codegen/simt/peers.cuh` writes and rea
 from __future__ import annotations
 
 import contextlib
+import ctypes as ct
 import secrets
 import socket
 from collections.abc import Callable, Sequence
@@ -25,8 +26,11 @@ if TYPE_CHECKING:
 Offer = NDArray[np.uint8]
 """How others reach the memory, as bytes that travel in any message."""
 
+_HANDLE = 64
+"""Bytes of a handle, ``CU_IPC_HANDLE_SIZE``."""
+
 _OFFER = np.dtype([("process", np.uint64), ("host", "S64"), ("number", np.int64),
-                   ("address", np.uint64), ("handle", np.uint8, 64)])  # fmt: skip
+                   ("address", np.uint64), ("handle", np.uint8, _HANDLE)])  # fmt: skip
 
 OFFER_BYTES = _OFFER.itemsize
 
@@ -75,7 +79,7 @@ class PeerMemory:
         fields = np.zeros(1, _OFFER)
         fields["process"], fields["host"] = _process(), _host()
         fields["number"], fields["address"] = device.number, self.address
-        fields["handle"] = np.frombuffer(bytes(handle.reserved), np.uint8)
+        fields["handle"] = np.frombuffer(ct.string_at(handle.getPtr(), _HANDLE), np.uint8)
         self.offer: Offer = fields.view(np.uint8)
 
 
@@ -151,7 +155,7 @@ def opened(device: Device, offer: Offer) -> tuple[int, Callable[[], Any]]:
         _give_access(device, int(fields["number"]))
         return int(fields["address"]), lambda: None
     handle = driver.api.CUipcMemHandle()
-    handle.reserved = fields["handle"].tobytes()
+    ct.memmove(handle.getPtr(), fields["handle"].tobytes(), _HANDLE)
     address = int(driver.cuIpcOpenMemHandle(handle, _OPEN_WITH_ACCESS))
     return address, lambda: driver.cuIpcCloseMemHandle(address)
 
