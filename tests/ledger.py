@@ -138,8 +138,6 @@ UNSUPPORTED = [
             ("test_single_phases", NeurodriverError),
             ("test_values_that_are_set_between_phases", NeurodriverError),
             ("test_batches", NeurodriverError),
-            ("test_populations_that_leave_out_steps", NeurodriverError),
-            ("test_a_slow_population_has_long_steps", NeurodriverError),
             ("test_circuits_without_an_order_have_the_text_that_they_had", AssertionError),
         )
     ),

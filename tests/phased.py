@@ -180,6 +180,21 @@ def random_phased(rng: np.random.Generator, largest: int = 40) -> Phased:
     return Phased(populations, phase, numbers, edges, owner)
 
 
+def paced(rng: np.random.Generator) -> Phased:
+    """Return a random circuit whose graded populations are computed every few steps."""
+    made = random_phased(rng)
+    some = [name for name, model, _ in made.populations if model is Graded]
+    if not some:
+        made.populations.append(("slow", Graded, 9))
+        made.owner += ["slow"] * 9
+        made.phase["slow"] = 1
+        made.numbers = np.append(made.numbers, np.arange(9))
+        some = ["slow"]
+    for name in some:
+        made.paces[name] = int(rng.integers(1, 6)), int(rng.integers(0, 8))
+    return made
+
+
 def plain(made: Phased, steps: int, ordered: bool = True) -> dict[str, np.ndarray]:
     """Return the rows of each variable, (steps + 1, components); NaN where there is none."""
     count = len(made.owner)

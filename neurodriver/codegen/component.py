@@ -75,16 +75,18 @@ class ComponentText:
             lines.append(f"const unsigned long long nd_seed = {a.integer(SEED)};")
         return [*lines, *(self.translator.places.head() if self.translator.places else [])]
 
-    def _rows(self, name: str) -> list[str]:
+    def row(self, name: str, step: str = "nd_k") -> str:
+        """Return where the row of a step has a variable of the group."""
         a = self.arguments
         rows = a.pointer(self.spec.ring(name), "real")
         shape = f"{a.integer(depth(name))}, {a.integer(width(name))}"
         own = a.integer(self.spec.segment(name, "start"))
-        lines = [f"real *__restrict nd_new_{name} = nd_row({rows}, nd_k + 1, {shape}) + {own};"]
+        return f"nd_row({rows}, {step}, {shape}) + {own}"
+
+    def _rows(self, name: str) -> list[str]:
+        lines = [f"real *__restrict nd_new_{name} = {self.row(name, 'nd_k + 1')};"]
         if name in self.model.states:
-            lines.append(
-                f"const real *__restrict nd_old_{name} = nd_row({rows}, nd_k, {shape}) + {own};"
-            )
+            lines.append(f"const real *__restrict nd_old_{name} = {self.row(name)};")
         return lines
 
     def _number(self, name: str) -> Key:

@@ -46,7 +46,6 @@ from .program import Custom, Program
 from .spikes.delivery import deliveries
 from .spikes.drawn import DrawnBySource
 from .spikes.stencils import StencilAccesses
-from .stages import check_paces
 from .subunits import place
 from .sums.gather import Gather, learning_part, outside, stencil_part
 from .unit import KernelSpec, Unit
@@ -89,7 +88,6 @@ class ProgramBuilder:
         apart: Mapping[int, frozenset[str]] | None = None,
         stencils: StencilAccesses | None = None,
     ) -> None:
-        check_paces(layout.circuit, layout.target)
         self.apart = apart or {}
         self.layout, self.seed, self.spread, self.watch = layout, seed, spread, watch
         self.planner = AccessPlanner(layout, plans, spread, drawn_accesses, stencils or {})

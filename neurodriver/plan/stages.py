@@ -14,7 +14,6 @@ from ..circuit.circuit import Circuit
 from ..circuit.pointers import pointers
 from ..circuit.step_order import same_step_pairs
 from ..errors import CircuitError
-from .target import Target
 
 
 def stages_of(circuit: Circuit) -> tuple[int, ...]:
@@ -93,17 +92,4 @@ def _check(circuit: Circuit) -> None:
         raise CircuitError(
             f"{circuit.name}: order: {own[0]} has a run_step of its own, which runs when all "
             f"phases are done; {fix}"
-        )
-
-
-def check_paces(circuit: Circuit, target: Target) -> None:
-    """Raise CircuitError for steps that a backend does not have.
-
-    A GPU computes components at each step.
-    """
-    slow = [group.name for group in circuit.groups if (group.every, group.first) != (1, 0)]
-    if slow and target.threads:
-        raise CircuitError(
-            f"{circuit.name}: 'every' and 'first': only a CPU leaves out steps of a population "
-            f"({slow[0]}); take backend='cpu'"
         )

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from learning_circuits import Pairs
-from phased import DT, STEPS, Phased, agrees, learning_layers, plain, random_phased
+from phased import DT, STEPS, Phased, agrees, learning_layers, paced, plain, random_phased
 from support import assert_same_bits, recorded, started
 
 from neurodriver import LPU, MemoryRecorder
@@ -55,6 +55,20 @@ def test_any_shape(monkeypatch: pytest.MonkeyPatch, name: str, plans: bool) -> N
     shaped_as(monkeypatch, name)
     made = circuit_of(5, 90)
     agrees(made, made.circuit(order=made.order()), backend="cuda", plans=plans)
+
+
+@pytest.mark.parametrize("name", [None, *SHAPES])
+@pytest.mark.parametrize("seed", range(3))
+def test_populations_that_leave_out_steps(
+    monkeypatch: pytest.MonkeyPatch, seed: int, name: str | None, executor: str
+) -> None:
+    """Their values stay, in any shape, with and without an order."""
+    if name is not None:
+        shaped_as(monkeypatch, name)
+    made = paced(np.random.default_rng([12, seed]))
+    circuit = made.circuit(order=made.order() if seed % 2 else None)
+    more = {"executor": executor, "chunk": (1, 7, 1000)[seed]}
+    agrees(made, circuit, ordered=bool(seed % 2), backend="cuda", **more)
 
 
 def test_one_launch() -> None:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 from learning_circuits import Pairs
-from phased import DT, STEPS, Cell, Counter, Graded, Phased, agrees, plain, random_phased
+from phased import DT, STEPS, Cell, Counter, Graded, agrees, paced, plain, random_phased
 from support import assert_same_bits, graph, node, simulate
 
 from neurodriver import (
@@ -29,8 +29,6 @@ from neurodriver import (
 from neurodriver.backends.cpu.backend import CPUBackend
 from neurodriver.circuit.cut import cut
 from neurodriver.errors import CircuitWarning, NeurodriverError
-from neurodriver.plan.compile import compile_circuit
-from neurodriver.plan.target import CUDA
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -339,21 +337,6 @@ def test_batches() -> None:
     assert len(levels) == 3 and all(np.array_equal(one, expected) for one in levels)
 
 
-def paced(rng: np.random.Generator) -> Phased:
-    """Return a random circuit whose graded populations are computed every few steps."""
-    made = random_phased(rng)
-    some = [name for name, model, _ in made.populations if model is Graded]
-    if not some:
-        made.populations.append(("slow", Graded, 9))
-        made.owner += ["slow"] * 9
-        made.phase["slow"] = 1
-        made.numbers = np.append(made.numbers, np.arange(9))
-        some = ["slow"]
-    for name in some:
-        made.paces[name] = int(rng.integers(1, 6)), int(rng.integers(0, 8))
-    return made
-
-
 @pytest.mark.parametrize("seed", range(5))
 def test_populations_that_leave_out_steps(seed: int) -> None:
     """Their values stay; any phases, threads, chunks and plans."""
@@ -397,6 +380,3 @@ def test_bad_paces() -> None:
     for model, given, text in wrong:
         with pytest.raises(CircuitError, match=text):
             Population(model, 3, **given)
-    circuit = Circuit([Population(Graded, 3, every=2)])
-    with pytest.raises(CircuitError, match="only a CPU leaves out steps of a population"):
-        compile_circuit(circuit, DT, target=CUDA)

@@ -20,7 +20,15 @@ from device_code import check_no_spills, check_text, told_resources
 from launch import environment
 from support import AMPA, HH2, IAF, all_to_all, converging, model, spiking_network
 
-from neurodriver import Circuit, Connections, NDComponent
+from neurodriver import (
+    Circuit,
+    Connections,
+    FixedProbability,
+    NDComponent,
+    Population,
+    Projection,
+    State,
+)
 from neurodriver.backends.cuda import schedule
 from neurodriver.backends.cuda.spike_delivery import parts_of, plan_delivery
 from neurodriver.circuits import optic_lobe
@@ -291,6 +299,26 @@ def test_registers_suffice(name: str, dtype: str) -> None:
     plan = schedule.choose(units, 132, True, 4 if dtype == "float32" else 8)
     parts = [Part(unit.kernel, own) for unit, own in zip(units, plan.own, strict=True)]
     check_no_spills(device_text(parts, dtype, replace(plan.shape, marks=True)))
+
+
+class Paced(NDComponent):
+    """What a step may leave out: sums, random numbers, values with and without a state."""
+
+    accesses = ("V",)
+    updates = ("V", "spike_state", "u")
+    states = {"V": State("mV", 0.0)}
+    update = "V += 0.5 * input_V + normal(); u = 2 * V; spike_state = V > 1;"
+
+
+def test_groups_that_leave_out_steps(dtype: str) -> None:
+    """At other steps they take their values from the row before, and have no events."""
+    paced = Population(Paced, 100, name="paced", every=4, first=2)
+    circuit = Circuit([paced], [Projection(paced, paced, FixedProbability(0.1))])
+    units = generate(compile_circuit(circuit, 1e-3, dtype, target=CUDA)).tasks
+    text = units[0].kernel.text
+    assert text.count("nd_k >= 2 && (nd_k - 2) % 4 == 0") == 1 and text.count("if (nd_due)") == 3
+    for shape in (Shape(128), Shape(128, 1, False)):
+        check_text(device_text([Part(u.kernel) for u in units], dtype, replace(shape, marks=True)))
 
 
 def test_divisions_have_no_branches(dtype: str) -> None:

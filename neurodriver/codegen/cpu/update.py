@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ...model.text import block
-from ...plan.arrays import depth, width
 from ...plan.unit import KernelSpec
 from ..component import ComponentText
 from ..finite import RangeFinite, finding
@@ -81,18 +80,15 @@ def update_kernel(spec: KernelSpec) -> Kernel:
 
 def held_lines(component: ComponentText) -> list[str]:
     """Return what a step does that the group leaves out: values stay, there are no events."""
-    spec, a = component.spec, component.arguments
+    spec = component.spec
     if (spec.every, spec.first) == (1, 0):
         return []
     lines = []
     for name in component.model.updates:
         if name in spec.published and name not in (*component.events, *spec.unseen):
-            shape = f"{a.integer(depth(name))}, {a.integer(width(name))}"
-            own = a.integer(spec.segment(name, "start"))
-            rows = f"nd_row({a.pointer(spec.ring(name), 'real')}, nd_k, {shape}) + {own}"
             each = "for (long long nd_i = nd_begin; nd_i < nd_end; ++nd_i)"
             held = [
-                f"const real *nd_held = {rows};",
+                f"const real *nd_held = {component.row(name)};",
                 f"{each} nd_new_{name}[nd_i] = nd_held[nd_i];",
             ]
             lines += block("", held)

@@ -107,9 +107,12 @@ class ThreadEvents:
         kept = [f"bool nd_busy_{n} = false;", f"real nd_y_{n}[ND_OWN];"]
         return [f"unsigned nd_e_{n}[ND_OWN];", *held(kept)]
 
-    def find(self) -> list[str]:
-        """Check whether component ``nd_at`` has an event; if it is not kept, store and send it."""
-        n, output, bits = self.name, self.component.output(self.name), f"nd_e_{self.name}[nd_i]"
+    def find(self, output: str) -> list[str]:
+        """Check whether component ``nd_at`` has an event; if it is not kept, store and send it.
+
+        Its value is the expression ``output``.
+        """
+        n, bits = self.name, f"nd_e_{self.name}[nd_i]"
         value, ballot = f"nd_y_{n}[nd_i]", "nd_ballot(nd_live[nd_i] && nd_value != 0)"
         plain = f"if (nd_live[nd_i]) nd_new_{n}[nd_at] ="
         busy = f"{value} != 0"

@@ -94,6 +94,7 @@ class ThreadText:
         self.drawn = ThreadDraws(self.component) if drawn else None
         self.side = SideBySideText(self.component, spec.side, self._where) if spec.side else None
         self.split = SplitText(self.component) if spec.split else None
+        self.slow = (spec.every, spec.first) != (1, 0)
 
     def unit(self) -> list[str]:
         """Return the struct."""
@@ -201,13 +202,14 @@ class ThreadText:
         """Return sums, sub-steps and stores of one step."""
         c = self.component
         heads = [line for s in self.sums for line in s.head()]
-        lines = [*self.head(), *heads, *[line for e in self.events for line in e.old()]]
+        lines = [*self.head(), *self._due(), *heads]
+        lines += [line for e in self.events for line in e.old()]
         lines += [f"{r.kind} nd_x_{r.name}[ND_OWN];" for r in self.reads]
         # values that are only read are loaded before the first wait
         waits = ("lattice", "rows", "sliced")
         parts = [r for r in self.slots if r.other]
         reads = sorted(self.reads, key=lambda r: (r.form in waits) + 2 * (r in parts))
-        lines += each([line for r in reads for line in r.sum()])
+        lines += self._if_due(each([line for r in reads for line in r.sum()]))
         late = [line for e in self.events for line in e.record_late()]
         lines += each(late) if late else []
         lines += self._clear() if self.slots else []
@@ -216,17 +218,18 @@ class ThreadText:
         lines += each(flags) if flags else []
         inside = self.side.lines() if self.side else each(self.advance())
         if self.drawn:
-            lines += [*self.drawn.arrays(), *each([*self.numbers(), *self.drawn.step()])]
+            lines += self.drawn.arrays()
+            lines += self._if_due(each([*self.numbers(), *self.drawn.step()]))
         if c.spec.substeps == 1:
-            lines += ["const int substep = 0; (void)substep;", *inside]
+            lines += ["const int substep = 0; (void)substep;", *self._if_due(inside)]
         else:
             head = f"for (int substep = 0; substep < {c.spec.substeps}; ++substep)"
-            lines += ["ND_ROLLED", *block(head, inside)]
+            lines += self._if_due(["ND_ROLLED", *block(head, inside)])
         given = [*self.numbers(), *self.states()]
         plain = self.store()
         lines += each([*given, *plain]) if plain else []
         lines += [line for e in self.events for line in e.begin()]
-        found = [line for e in self.events for line in e.find()]
+        found = [line for e in self.events for line in e.find(self._held(e.name))]
         lines += each([*given, *found]) if found else []
         lines += [line for e in self.events for line in e.end()]
         lines += [line for r in self.slots for line in r.next()]
@@ -236,6 +239,23 @@ class ThreadText:
             lines += ["real nd_all = 0;", *each(add)]
             lines += block("if (!(nd_not_finite(nd_all) == 0))", each([*given, *finite.lines()]))
         return lines
+
+    def _due(self) -> list[str]:
+        """Declare whether a group that leaves out steps is computed in this one."""
+        if not self.slow:
+            return []
+        every, first = self.component.spec.every, self.component.spec.first
+        due = f"nd_k >= {first} && (nd_k - {first}) % {every} == 0"
+        return [f"const bool nd_due = {due};"]
+
+    def _if_due(self, lines: list[str]) -> list[str]:
+        """Return lines that are left out where the group is not computed."""
+        return block("if (nd_due)", lines) if self.slow else lines
+
+    def _held(self, name: str, row: str = "") -> str:
+        """Return an updated variable; in a step that is left out, what a row has, or 0."""
+        computed, held = self.component.output(name), f"({row})[nd_at]" if row else "0"
+        return f"(nd_due ? {computed} : {held})" if self.slow else computed
 
     def _clear(self) -> list[str]:
         """Clear the slots that were read, and in a window ask for those of the next step.
@@ -292,7 +312,7 @@ class ThreadText:
         """Store the updated variables of component ``nd_i``, but for events."""
         c, elsewhere = self.component, {*self.component.events, *self.unseen}
         return [
-            f"if (nd_live[nd_i]) nd_new_{name}[nd_at] = {c.output(name)};"
+            f"if (nd_live[nd_i]) nd_new_{name}[nd_at] = {self._held(name, c.row(name))};"
             for name in self.model.updates
             if name in c.spec.published and name not in elsewhere
         ]
