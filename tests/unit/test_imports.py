@@ -17,6 +17,7 @@ H5PY = {
     "io/hdf5_files.py",
     "io/stored_plasticity.py",
     "error_driven/weights_file.py",
+    "io/nwb.py",
     "io/sonata_files.py",
     "io/sonata_write.py",
     "inputs/sonata.py",
