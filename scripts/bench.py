@@ -81,6 +81,7 @@ TABLE = (
     "projections",
     "potjans",
     "microcircuit",
+    "multi_area",
     "exchange",
     "cuts",
     "living",

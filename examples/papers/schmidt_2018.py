@@ -50,7 +50,7 @@ from typing import Any
 import numpy as np
 import potjans_diesmann_2014 as microcircuit
 from numpy.typing import NDArray
-from scipy.special import erfcx
+from scipy.special import erfcx, ndtr
 
 import neurodriver as nd
 from neurodriver.results import activity
@@ -337,6 +337,26 @@ def _weight(mean: float, step: float) -> nd.Normal:
     return nd.Normal(mean, abs(mean) * SPREAD, *bounds, multiple_of=step)
 
 
+def memory(anatomy: Anatomy, at: Scaled, grid: bool) -> float:
+    """Return the bytes of the connections on a GPU that delivers spikes when they are due.
+
+    A synapse takes 4 bytes, or 8 with any weight. A neuron takes 24 bytes, and 4 for each step from
+    its least delay to its greatest one, of which the expected values are taken.
+    """
+    steps = np.arange(1, 1_001)
+    late, offsets = anatomy.delays()[np.ix_(at.kept, at.kept)], 7.0 * float(at.sizes.sum())
+    for source, size in enumerate(at.sizes.tolist()):
+        targets = np.flatnonzero(at.synapses[:, source])
+        mean = late[targets, source][:, None]
+        below = ndtr(((steps + 0.5) * DT - mean) / (mean * DELAY_SPREAD))
+        least = ndtr((DT - mean) / (mean * DELAY_SPREAD))
+        sent = at.synapses[targets, source] / max(size, 1)  # synapses of a neuron
+        up_to = sent @ ((below - least) / (1.0 - least))
+        later = np.exp(-up_to), 1.0 - np.exp(up_to - sent.sum())
+        offsets += size * (later[1] - later[0]).sum()
+    return 4.0 * (2 - grid) * float(at.synapses.sum()) + 4.0 * offsets
+
+
 def by_layer(anatomy: Anatomy, kept: NDArray[np.intp], rates: Numbers) -> dict[str, float]:
     """Return the mean rate over areas of each kind of population, Hz."""
     layer = anatomy.layer[kept]
@@ -366,11 +386,15 @@ def main() -> None:
     print(circuit)
     recorder = nd.MemoryRecorder([("spike_state", None)])
     options = {"dtype": "float32", "seed": arguments.seed, "parts": arguments.parts}
+    predicted = memory(anatomy, scaled(anatomy, seed=arguments.seed, **scale), arguments.grid)
     with nd.LPU(circuit, DT, inputs, [recorder], **options) as lpu:
+        if not arguments.parts and (found := lpu.describe()).backend == "cuda":
+            used = sum(one.bytes for kernel in found.kernels for one in kernel.sums)
+            print(f"connections: {used / 2**30:.2f} GiB, {predicted / 2**30:.2f} predicted")
         lpu.run(duration=START + arguments.seconds, progress=True)
     spikes = recorder.get("spike_state")
-    found = activity(**spikes, populations=populations, stop=lpu.time, start=START)
-    rates = np.array([one.rate for one in found])
+    rated = activity(**spikes, populations=populations, stop=lpu.time, start=START)
+    rates = np.array([one.rate for one in rated])
     kept = np.flatnonzero(np.isin(anatomy.names, list(populations)))
     full = by_layer(anatomy, kept, anatomy.rates[arguments.state][kept])
     print(f"{'Hz':<6}{'here':>8}{'full size':>11}")

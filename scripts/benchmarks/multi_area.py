@@ -1,0 +1,47 @@
+"""The multi-area model (Schmidt et al. 2018) at full size, in both of its states.
+
+``MULTI_AREA_DATA`` is the folder of the model's numbers. Without it there is a network of the same
+size in the ground state alone; the metastable state has no smaller form. Full size takes a GPU of
+139 GiB.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from .papers import example
+from .seconds import Network, rows
+from .table import Row, Table
+
+DATA = "MULTI_AREA_DATA"
+NAME = "schmidt_2018"
+
+TOLD = {
+    "ground": (3_000.0, 1_500.0, "GeNN 4.3.3, Titan RTX: 474 s; NEST, 32 nodes: 8.3 s"),
+    "metastable": (10_000.0, 6_000.0, "GeNN 4.3.3, Titan RTX: 510 s; NEST, 32 nodes: 18 s"),
+}
+"""State -> targets in ms a second, and published times."""
+
+
+def table(table: Table) -> Iterator[Row]:
+    """Yield a row for each state."""
+    example("potjans_diesmann_2014")  # which the other one imports
+    module, folder = example(NAME), os.environ.get(DATA)
+    given: dict[str, Any] = {"anatomy": module.read(Path(folder)) if folder else None}
+    given["grid"] = module.GRID
+    full, small = (
+        given | {"sizes": 1.0, "indegrees": 1.0},
+        given | {"sizes": 0.01, "indegrees": 0.1},
+    )
+    networks = (
+        Network(
+            f"multi-area model, {state} state", NAME, full | {"state": state},
+            small | {"state": state}, first, then, told, dtypes=("float32",),
+        )
+        for state, (first, then, told) in TOLD.items()
+        if state == "ground" or (folder and not table.small)
+    )  # fmt: skip
+    return rows(table, *networks)
