@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from html import escape
 from typing import TYPE_CHECKING
 
-from ..recorders import HDF5Recorder, MemoryRecorder
+from ..recorders import HDF5Recorder, MemoryRecorder, SynapseRecorder
 from ..results import Recording, open_recording
 from ..results.batch import single
 from ..run.control import RunControl, switchable
@@ -47,8 +48,11 @@ class ShownLPU:
         self._control = RunControl(None, paused)
         self._control.wait_for_run(lpu.step, switchable(lpu.inputs))
         name = lpu.circuit.name or "LPU"
-        watched = Watched(name, self._recording, lpu.circuit)
-        self._server = ViewServer(Viewer(name, [watched], self._control), port, framed=True)
+        watched = [Watched(name, self._recording, lpu.circuit)]
+        for one in lpu.recorders:
+            if isinstance(one, SynapseRecorder):  # its columns are synapses, which have no place
+                watched.append(Watched(one.connections, partial(self._synapses, one)))
+        self._server = ViewServer(Viewer(name, watched, self._control), port, framed=True)
         self.address = self._server.address
 
     def _recording(self) -> Recording:
@@ -58,6 +62,12 @@ class ShownLPU:
         if isinstance(first, HDF5Recorder):
             return single(open_recording(first.path), self._copy)
         return single(self._lpu.recording, self._copy)
+
+    def _synapses(self, recorder: SynapseRecorder) -> Recording:
+        """Return what has been recorded of synapses."""
+        if isinstance(recorder.store, HDF5Recorder):
+            return single(open_recording(recorder.store.path), self._copy)
+        return single(recorder.recording, self._copy)
 
     def begin(self, steps: int) -> Callable[[int], None]:
         """Take over a run of so many steps, and return what the run calls."""
