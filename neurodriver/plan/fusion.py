@@ -92,7 +92,8 @@ def _find(circuit: Circuit, number: int, dt: float) -> Fused | None:
     each_once = np.array_equal(np.sort(links.source), first + np.arange(group.count))
     if not each_once or (steps_of(links, dt, circuit.phase_of) != 1).any() or group.is_port:
         return None
-    if group.phase != circuit.groups[number].phase or group.every > 1 or group.first:
+    both = group, circuit.groups[number]
+    if {(one.phase, one.every, one.first) for one in both} != {(group.phase, 1, 0)}:
         return None
     model, conductance = group.model, {access.variable}
     if model.runtime.instance or outer.runtime.instance or access.reduce != "sum":

@@ -16,11 +16,13 @@ from neurodriver import (
     ArrayInput,
     Circuit,
     CircuitError,
+    Connections,
     FixedProbability,
     Manager,
     MemoryRecorder,
     NDComponent,
     OneToOne,
+    PoissonInput,
     Population,
     Projection,
     State,
@@ -368,6 +370,34 @@ def test_a_slow_population_has_long_steps(tmp_path: Path) -> None:
         again.digest == circuit.digest != Circuit([Population(Clock, 2, name="slow"), fast]).digest
     )
     assert [(g.every, g.first) for g in again.groups] == [(4, 2), (1, 0)]
+
+
+def test_a_slow_aggregator_leaves_synapses_to_themselves() -> None:
+    """They are advanced at each step, whoever sums them."""
+    n, numbers = 20, np.arange(20)
+    cells = [
+        Population("SpikeSource", n, name="pre"),
+        Population("AlphaSynapse", n, name="synapses", gmax=0.05, ad=0.2, ar=0.3),
+        Population("Aggregator", n, name="sums", every=3),
+        Population("LeakyIAF", n, name="post", resting_potential=-70, reset_potential=-70,
+                   threshold=-45, capacitance=2, resistance=10, initV=-70),
+    ]  # fmt: skip
+    pre, synapses, sums, post = cells
+    reverse = {"reverse": np.zeros(n)}
+    links = [
+        Projection(pre, synapses, OneToOne(), variable="spike_state"),
+        Connections("g", "g", n + numbers, 2 * n + numbers, np.zeros(n), data=reverse),
+        Projection(post, sums, OneToOne(), variable="V"),
+        Projection(sums, post, OneToOne(), variable="I"),
+    ]
+    trains = [PoissonInput("spike_state", pre, 100.0, seed=1)]
+    found = [
+        simulate(Circuit(cells, links), DT, 100, trains, [("V", None)], plans=plans, merge=False)[
+            "V"
+        ]
+        for plans in (True, False)
+    ]
+    assert np.ptp(found[0]) > 5 and np.array_equal(*found)
 
 
 def test_bad_paces() -> None:
