@@ -15,11 +15,14 @@ from numpy.typing import NDArray
 from warps_on_cpu import WARPS
 
 from neurodriver import Circuit
-from neurodriver.backends.cuda.items import unit_items
+from neurodriver.backends.cuda.items import WARP, Items, unit_items
+from neurodriver.backends.cuda.patches import patch_items, with_patches
+from neurodriver.backends.cuda.schedule import LaunchPlan
 from neurodriver.backends.memory import MemoryManager
 from neurodriver.codegen.generate import Task, generate
 from neurodriver.codegen.kernel import Kernel
 from neurodriver.codegen.simt.device import DEVICE
+from neurodriver.codegen.simt.shape import Shape
 from neurodriver.codegen.source import prelude
 from neurodriver.native.buffers import LANES
 from neurodriver.native.compiler import build
@@ -37,7 +40,19 @@ WORDS = (
 #define ND_HOLDS 0
 #define ND_WINDOW 0
 #define ND_TURNS 0
+#define ND_THREADS 1
+#define ND_PATCHES_AT 0
 struct int4 { int x, y, z, w; };
+alignas(16) static unsigned char nd_scratch[1 << 18];
+static const struct { int x; } threadIdx = {0};
+static void __syncthreads() {}
+static void nd_asked() {}
+template <int N> static void nd_await() {}
+template <class T> static void nd_ask(T *to, const T *from) { *to = *from; }
+template <class T> static void nd_four(const T *from, T *to)
+{
+    for (int i = 0; i < 4; ++i) to[i] = from[i];
+}
 template <class T> T __ldg(const T *p) { return *p; }
 template <class T> struct nd_fixed {
     const T *at;
@@ -62,22 +77,42 @@ HOST = replace(
     DEVICE, function=INLINE, kernel="static", words=WORDS, opaque="(void)0",
     each="for (long long i = 0; i < (n); ++i)",
 )  # fmt: skip
-_RUN = """
+_PATCHES = """
 static long long nd_step_of_all;
-static int nd_first_of_warp, nd_end_of_warp;
+static int nd_first_of_warp, nd_end_of_warp, nd_place_of_warp;
+static void nd_begin_launch() {{ {} }}
+static void nd_begin_patch(long long k, int patch) {{ {} }}
+/* Lets the cells of a thread go through shared memory. */
+static void nd_pass_cells(unit &one, bool all) {{ {} }}
+"""
+_PASS = """
+    if (!nd_place_of_warp) return;
+    one.keep(nd_place_of_warp, all);
+    memset((void *)&one, 0x5a, sizeof one);
+    one.take(nd_step_of_all, nd_place_of_warp, nd_end_of_warp);
+"""
+_RUN = """
 static void nd_thread()
 {
     unit one;
     one.load(nd_step_of_all, nd_first_of_warp, nd_end_of_warp);
+    nd_pass_cells(one, true);
     one.turn(nd_step_of_all);
     one.step(nd_step_of_all, true);
+    nd_pass_cells(one, false);
     one.save(nd_step_of_all);
 }
 extern "C" int nd_run(const nd_args *a, long long k, const int *items, int count)
 {
     nd_steady = a, nd_step_of_all = k;
+    nd_begin_launch();
     for (int i = 0; i < count; ++i) {
+        if (items[4 * i + 3] < 0) {
+            nd_begin_patch(k, items[4 * i + 1]);
+            continue;
+        }
         nd_first_of_warp = items[4 * i + 1], nd_end_of_warp = items[4 * i + 2];
+        nd_place_of_warp = items[4 * i + 3];
         if (!nd_run_warp(nd_thread)) return 0;
     }
     return 1;
@@ -95,6 +130,19 @@ def arguments_text(kernel: Kernel, own: int) -> list[str]:
     sizes = [max(len(t), 1) for t in (kernel.pointers, kernel.integers, kernel.scalars)]
     table = "struct nd_args {{ void *p[{}]; long long n[{}]; double u[{}]; }};".format(*sizes)
     return [f"enum {{ ND_OWN = {own} }};", table, "static const nd_args *nd_steady;"]
+
+
+def own_of(task: Task, own: int) -> int:
+    """Return how many cells a thread has."""
+    return task.patches.limits["own"] if task.patches else own if task.side else 1
+
+
+def items_of(task: Task, own: int) -> Items:
+    """Return the items of a unit, in the order of a single warp."""
+    if not task.patches:
+        return unit_items(task, 0, own)[0]
+    plan = LaunchPlan("grid", 1, with_patches(Shape(WARP), [task], 1), (own,))
+    return patch_items(plan, [task])[0].items
 
 
 class HostThreads:
@@ -125,11 +173,11 @@ class HostThreads:
             else np.zeros(r.size, r.dtype)
             for r in rows if not isinstance(r.key.owner, VariableOwner)
         }  # fmt: skip
-        owns = [own if task.side else 1 for task in tasks]
+        owns = [own_of(task, own) for task in tasks]
         texts = [self.text(task, dtype, n) for task, n in zip(tasks, owns, strict=True)]
         libraries = build([(text, ()) for text in texts])
         self._kernels = [
-            (library, self._table(task.kernel), unit_items(task, 0, n)[0])
+            (library, self._table(task.kernel), items_of(task, n))
             for library, task, n in zip(libraries, tasks, owns, strict=True)
         ]
         for what in (0, 1):
@@ -178,4 +226,9 @@ class HostThreads:
             parts.append(header("codegen/event.h"))
         if "nd_find_row(" in kernel.text:
             parts.append(header("codegen/simt/by_place.cuh"))
-        return "\n".join([*prelude([kernel.text], dtype, HOST), *parts, kernel.text, _RUN])
+        calls = ["", "", ""]
+        if kernel.patches:
+            parts.append(header("codegen/simt/patches.cuh"))
+            calls = ["unit::open();", "unit::stage(k, patch);", _PASS]
+        texts = kernel.text, _PATCHES.format(*calls), _RUN
+        return "\n".join([*prelude([kernel.text], dtype, HOST), *parts, *texts])

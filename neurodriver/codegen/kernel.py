@@ -43,6 +43,8 @@ class Kernel:
         Of so many records at most, if these may stay in shared memory.
     kept : int
         Numbers of a component that its thread keeps in registers, on a GPU.
+    patches : int
+        Bytes of shared memory of a block for patches of columns, on a GPU; 0 where it has none.
     """
 
     name: str
@@ -61,6 +63,7 @@ class Kernel:
     warps: int = 0
     rounds: int = 0
     kept: int = 1
+    patches: int = 0
 
 
 @dataclass

@@ -28,7 +28,7 @@ from .spikes.weights import (
     units_of,
 )
 from .sums.aligned import add_inputs
-from .sums.by_place import place_plan
+from .sums.by_place import Patched, place_plan
 from .sums.choice import plan
 from .sums.events import add_events
 from .sums.gather import Edges, Gather
@@ -62,6 +62,7 @@ class AccessPlanner:
     ) -> None:
         self.layout, self.plans, self.stencils = layout, plans, stencils
         self.spread, self.drawn_accesses = spread, drawn_accesses
+        self._patched: Patched = {}
 
     def gather(self, number: int, access: Access, capacity: int) -> Gather:
         """Return how an access of a group is summed, for ``capacity`` storage places."""
@@ -71,7 +72,7 @@ class AccessPlanner:
         if shared := self.stencils.get((number, access.name)):
             return self._of_stencils(number, access, shared, capacity)
         if self.plans:
-            found = place_plan(layout, number, access, capacity)
+            found = place_plan(layout, number, access, capacity, self._patched)
             if found is not None:
                 return found
         drawn = self.drawn_accesses.get((number, access.name))

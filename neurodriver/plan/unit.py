@@ -229,6 +229,12 @@ class Unit:
         return self.side is not None or "by_place" in forms
 
     @property
+    def patches(self) -> Gather | None:
+        """The plan that cuts the components into patches of columns, if there is one."""
+        gathers = self.specs[0].gathers.values()
+        return next((gather for gather in gathers if gather.form == "patches"), None)
+
+    @property
     def side(self) -> SideBySide | None:
         """Cells that a thread computes together, if these are not neighbours in memory."""
         return self.specs[0].side

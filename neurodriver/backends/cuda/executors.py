@@ -17,6 +17,7 @@ from ...errors import NeurodriverError
 from . import schedule
 from .device import INT, LONG, POINTER, UNSIGNED, Device, Loaded, launch
 from .items import WARP, Items, unit_items
+from .patches import patch_items
 
 _BEFORE, _STEPS, _AFTER, _LEARN = 1, 2, 4, 8
 _SCAN, _DUE, _ARRIVE, _REST, _SETTLE, _SWEEP, _SUM, _TEXT = range(8)
@@ -63,14 +64,17 @@ class Stepwise:
         """Return what injects the first inputs, the units, and all that enters and leaves."""
         flat = [items for kind in pieces for items in kind if len(items)]
         first = [np.concatenate(pieces[0])] if pieces[0] else []
-        groups = [
-            unit_items(u, i, o)[0]
+        empty = [np.zeros((0, 4), np.int32)]
+        made = [schedule.one_each(items) for items in first or empty]
+        patched = patch_items(plan, units)
+        made += [
+            schedule.by_warp(patched[i].items, patched[i].warp, plan.warps)
+            if i in patched
+            else schedule.one_each(unit_items(u, i, o)[0])
             for i, (u, o) in enumerate(zip(units, plan.own, strict=True))
             if not u.stepwise
         ]
-        groups += [np.concatenate(flat)] if flat else []
-        empty = [np.zeros((0, 4), np.int32)]
-        return [schedule.one_each(items) for items in [*(first or empty), *groups]]
+        return made + ([schedule.one_each(np.concatenate(flat))] if flat else [])
 
     def advance(self, launches: Launches, first: int, end: int) -> None:
         """Begin the launches of each step."""

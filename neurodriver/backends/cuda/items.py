@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import heapq
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -66,3 +69,33 @@ def even_shares(work: NDArray[np.float64], warps: int) -> NDArray[np.int64]:
     middle = np.cumsum(work) - 0.5 * work
     share: NDArray[np.int64] = (middle * (warps / float(work.sum()))).astype(np.int64)
     return np.minimum(share, warps - 1)
+
+
+def by_block(work: NDArray[np.float64], blocks: int, per_block: int) -> NDArray[np.int64]:
+    """Return which warp gets each item, so that a block has neighbouring items.
+
+    These have neighbouring cells, which read the same: a block finds it in its cache.
+    """
+    before = np.cumsum(work) - work
+    shares = (before + 0.5 * work) * blocks / max(float(work.sum()), 1e-300)
+    block = np.minimum(shares.astype(np.int64), blocks - 1)
+    warp = np.zeros(len(work), np.int64)
+    for one in np.unique(block):
+        mine = np.flatnonzero(block == one)
+        heavy = mine[np.argsort(-work[mine], kind="stable")]
+        warp[heavy] = one * per_block + by_work(work[heavy], per_block)[0]
+    return warp
+
+
+def by_work(
+    work: NDArray[np.float64], warps: int, first: int = 0
+) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """Return which warp gets each item, the one with the least work first; and their work."""
+    turns: NDArray[np.int64] = (first + np.arange(len(work))) % warps
+    if len(work) > warps and work[0] > 2 * work[-1]:
+        heap = [(0.0, w) for w in range(warps)]
+        for i, amount in enumerate(work.tolist()):
+            load, w = heap[0]
+            heapq.heapreplace(heap, (load + amount, w))
+            turns[i] = w
+    return turns, np.bincount(turns, work, warps)

@@ -8,10 +8,8 @@ work.
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +17,8 @@ from numpy.typing import NDArray
 from ...codegen.generate import Task
 from ...codegen.simt.shape import ROOMY, Shape
 from ...native.buffers import LANES
-from .items import WARP, Items, alike, even_shares, tiles, unit_items
+from .items import WARP, Items, alike, by_block, by_work, even_shares, tiles, unit_items
+from .patches import patch_items, with_patches
 
 LARGE_THREADS = 512
 """Of a block where memory is what takes time."""
@@ -121,6 +120,7 @@ def finished(plan: LaunchPlan, units: Sequence[Task], word: int) -> LaunchPlan:
     stages = 1 + max((unit.stage for unit in units), default=0)
     dirty = caches_dirty(plan.width, plan.shape)
     shape = replace(plan.shape, caches_dirty=dirty, stages=stages)
+    shape = with_patches(shape, units, plan.blocks)
     return with_ahead(replace(plan, shape=shape), units, word)
 
 
@@ -229,6 +229,8 @@ def choose(
     load : SpikeLoad, optional
     """
     load = load or SpikeLoad()
+    if any(unit.patches for unit in units):
+        return _by_patches(units, processors, word)
     ones = tuple(1 for _ in units)
     most = load.most(word)
     small = _pairs(units, 1, most, load)
@@ -252,6 +254,25 @@ def choose(
     )
     threads = MANY_THREADS if all(_waits(unit, word) for unit in units) else LARGE_THREADS
     return LaunchPlan("grid", processors, Shape(threads, 1, False), large)
+
+
+def _by_patches(units: Sequence[Task], processors: int, word: int) -> LaunchPlan:
+    """Return the plan where some units are cut into patches: no warp keeps its components.
+
+    Patches leave little shared memory to units that have records there.
+    """
+    records = any(unit.kernel.record for unit in units)
+    threads = LARGE_THREADS // 2 if records else LARGE_THREADS
+    warps = 2 * processors * threads // WARP
+    own = tuple(
+        u.patches.limits["own"]
+        if u.patches
+        else 1
+        if records or u.spread or u.side
+        else _many(u, warps, word)
+        for u in units
+    )
+    return LaunchPlan("grid", processors, Shape(threads, 1, False), own)
 
 
 def _waits(unit: Task, word: int) -> bool:
@@ -367,18 +388,21 @@ def distribute(plan: LaunchPlan, units: Sequence[Task], others: Sequence[Items])
     each = np.arange(warps)
     order = each % plan.blocks * per_block + each // plan.blocks  # warp of each turn
     items, mine, busy = np.zeros((0, 4), np.int32), np.zeros(0, np.int64), np.zeros(warps)
+    for one in patch_items(plan, units).values():
+        items, mine = np.concatenate([items, one.items]), np.concatenate([mine, one.warp])
+        busy = busy + np.bincount(one.warp, one.work, warps)
     for stage in sorted({unit.stage for unit in units}):
         near = not plan.shape.holds and all(u.near for u in units if u.stage == stage)
         some, work = _items_of_stage(plan, units, stage, near)
         first = len(items) if plan.shape.holds else 0  # a warp that holds its components has one
         if near:
-            theirs = _near(work, plan.blocks, per_block)
+            theirs = by_block(work, plan.blocks, per_block)
             busy = busy + np.bincount(theirs, work, warps)
         elif not plan.shape.holds and alike(some, work):
             theirs = even_shares(work, warps)
             busy = busy + np.bincount(theirs, work, warps)
         else:
-            theirs, more = _turns(work, warps, first)
+            theirs, more = by_work(work, warps, first)
             theirs, busy = order[theirs], busy + more
         items, mine = np.concatenate([items, some]), np.concatenate([mine, theirs])
     rest = np.concatenate(list(others)) if others else np.zeros((0, 4), np.int32)
@@ -393,7 +417,9 @@ def _items_of_stage(
 ) -> tuple[Items, NDArray[np.float64]]:
     """Return the items of a stage and their work: heavy ones first, or neighbours together."""
     numbered = enumerate(zip(units, plan.own, strict=True))
-    mine = ((i, u, o) for i, (u, o) in numbered if u.stage == stage and not u.stepwise)
+    mine = (
+        (i, u, o) for i, (u, o) in numbered if u.stage == stage and not (u.stepwise or u.patches)
+    )
     made = [unit_items(u, i, o) for i, u, o in mine]
     items = np.concatenate([m[0] for m in made]) if made else np.zeros((0, 4), np.int32)
     work = np.concatenate([m[1] for m in made]) if made else np.zeros(0)
@@ -401,36 +427,6 @@ def _items_of_stage(
         return items, work
     heavy = np.argsort(-work, kind="stable")
     return items[heavy], work[heavy]
-
-
-def _near(work: NDArray[np.float64], blocks: int, per_block: int) -> NDArray[np.int64]:
-    """Return which warp gets each item, so that a block has neighbouring items.
-
-    These have neighbouring cells, which read the same: a block finds it in its cache.
-    """
-    before = np.cumsum(work) - work
-    shares = (before + 0.5 * work) * blocks / max(float(work.sum()), 1e-300)
-    block = np.minimum(shares.astype(np.int64), blocks - 1)
-    warp = np.zeros(len(work), np.int64)
-    for one in np.unique(block):
-        mine = np.flatnonzero(block == one)
-        heavy = mine[np.argsort(-work[mine], kind="stable")]
-        warp[heavy] = one * per_block + _turns(work[heavy], per_block)[0]
-    return warp
-
-
-def _turns(
-    work: NDArray[np.float64], warps: int, first: int = 0
-) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Return which warp gets each item, the one with the least work first; and their work."""
-    turns: NDArray[np.int64] = (first + np.arange(len(work))) % warps
-    if len(work) > warps and work[0] > 2 * work[-1]:
-        heap = [(0.0, w) for w in range(warps)]
-        for i, amount in enumerate(work.tolist()):
-            load, w = heap[0]
-            heapq.heapreplace(heap, (load + amount, w))
-            turns[i] = w
-    return turns, np.bincount(turns, work, warps)
 
 
 def one_each(items: Items) -> Lists:

@@ -157,6 +157,8 @@ def plan_delivery(program: Program, stepwise: bool) -> SpikeDelivery:
         window = longest if gathers and longest >= WORTH else int(near > MANY)
         window = longest if learning else window
         window = 1 if late else window
+    if any(g.form == "patches" for g in program.gathers.values()):
+        window = min(window, 1)  # what a patch reads changes in each step
     if window == 0 and not any(g.limits["far"] for g in listed):
         each = 0
     pieces = each * max(window, 1)

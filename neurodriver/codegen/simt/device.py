@@ -143,6 +143,8 @@ TIMER_ROWS = 512
 Imports = Mapping[str, Sequence[Sent]]
 """Variable -> what delivers its events that come from other parts."""
 
+_GIVEN = "(item, k, until)"
+
 
 @dataclass(frozen=True)
 class Part:
@@ -186,6 +188,11 @@ class Part:
         """Whether it advances components."""
         return not (self.delivery or self.learning)
 
+    @property
+    def streams(self) -> str:
+        """Function that does an item of a warp that has several."""
+        return "nd_patch" if self.kernel.patches else "nd_stream"
+
 
 def device_text(
     parts: Sequence[Part], dtype: str, shape: Shape, imports: Imports = MappingProxyType({})
@@ -228,6 +235,7 @@ def device_text(
         f"#define ND_CACHED {cached}",
         f"#define ND_OUTGOING_BYTES {OUTGOING_BYTES}",
         f"#define ND_ROOMY {int(shape.threads <= ROOMY)}",
+        *_patch_words(parts, shape, replace(shape, record=record).patches_at(word, asks)),
         f"#define ND_AHEAD {shape.ahead}",
         f"#define ND_STAY {shape.stay}",
         f"#define ND_TEAM {replace(shape, record=record).team}",
@@ -246,8 +254,8 @@ def device_text(
     lines += _deliver_due([n for n in deliveries if parts[n].kernel.due])
     lines += imported_senders(imports) if imports else []
     lines += [*_learn(learning, shape), *_stage_of(parts, shape.stages)]
-    lines.append(header("codegen/simt/device.cuh"))
-    stream = [f"{cases_of(t)} nd_stream<{t.space}::unit>(item, k, until); break;" for t in units]
+    lines += _loop([text for text in units if text.part.kernel.patches])
+    stream = [f"{cases_of(t)} {t.part.streams}<{t.space}::unit>{_GIVEN}; break;" for t in units]
     head = "ND_FN void nd_do_unit(const nd_item &item, long long k, long long until)"
     lines += _choice(head, "item", stream)
     if shape.holds:
@@ -258,6 +266,28 @@ def device_text(
     lines.append(header("codegen/simt/device_end.cuh"))
     lines.append(header("codegen/simt/event_lists.cuh"))
     return "\n".join(lines)
+
+
+def _patch_words(parts: Sequence[Part], shape: Shape, taken: int) -> list[str]:
+    """Return the definitions for patches of columns; ``taken``: bytes of shared memory."""
+    return [
+        f"#define ND_PATCHES {int(any(part.kernel.patches for part in parts))}",
+        f"#define ND_KEEPS_CELLS {int(shape.cells > 0)}",
+        f"#define ND_PATCHES_AT {taken}",
+    ]
+
+
+def _loop(texts: Sequence[SharedText]) -> list[str]:
+    """Return the step loop, and the functions of the units that are cut into patches."""
+    opens = [f"nd_become({n}); {t.space}::unit::open();" for t in texts for n in t.numbers]
+    bring = [f"{cases_of(t)} nd_bring_cells<{t.space}::unit>(item, k, back); break;" for t in texts]
+    head = "ND_FN void nd_bring_unit(const nd_item &item, long long k, bool back)"
+    return [
+        header("codegen/simt/device.cuh"),
+        *block("ND_FN void nd_open_offsets()", [*opens, "__syncthreads();"]),
+        header("codegen/simt/patch_steps.cuh"),
+        *_choice(head, "item", bring),
+    ]
 
 
 def _stage_of(parts: Sequence[Part], stages: int) -> list[str]:
@@ -313,6 +343,8 @@ def _headers(parts: Sequence[Part]) -> list[str]:
         names.append("learning")
     if any("nd_find_row(" in part.kernel.text for part in parts):
         names.append("by_place")
+    if any(part.kernel.patches for part in parts):
+        names.append("patches")
     texts = [header(f"codegen/simt/{name}.cuh") for name in names]
     if any("nd_values<" in part.kernel.text for part in parts):
         texts.append(header("codegen/event.h"))

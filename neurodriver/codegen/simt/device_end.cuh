@@ -1,8 +1,10 @@
 
-/* The items of a warp in step k, stage by stage, where no warp holds its components; the first one is
- * number `turn`. */
-ND_FN void nd_do_items(nd_loop &loop, long long k, long long until, unsigned turn)
+/* The items of a warp in step k, stage by stage, where no warp holds its components. For tests any of
+ * them is the first one, where their order means nothing. */
+ND_FN void nd_do_items(nd_loop &loop, long long k, long long until)
 {
+    const bool any_order = nd_chunk.fuzz && loop.count && !ND_PATCHES;
+    const unsigned turn = any_order ? nd_mixed(k) % loop.count : 0;
     for (int stage = 0; stage < ND_STAGES; ++stage) {
         if (stage) loop.barrier();
         for (int i = 0; i < loop.count; ++i) {
@@ -40,6 +42,7 @@ ND_FN void nd_go(const nd_item *items, const int *offsets, long long first, long
     if (nd_is_shut(first)) parts = 0;
 #endif
     if (parts & ND_STEPS) {
+        nd_open_patches(loop, first);
         loop.learn_first();
 #if ND_HOLDS
         if (loop.count && loop.item(0).what >= 0) {
@@ -56,14 +59,14 @@ ND_FN void nd_go(const nd_item *items, const int *offsets, long long first, long
         if (ND_WINDOW) loop.keep(loop.components());
         for (long long k = first; k < last;) {
             const long long until = loop.until(k);
-            const unsigned turn = nd_chunk.fuzz && loop.count ? nd_mixed(k) % loop.count : 0;
             if (nd_chunk.fuzz) nd_dawdle(k);
-            nd_do_items(loop, k, until, turn);
+            nd_do_items(loop, k, until);
             if (ND_WINDOW) loop.finish(k, until, none);
             else loop.barrier();
             k = until;
         }
 #endif
+        nd_bring_patches(loop, last, true);
 #if ND_LISTS && ND_WINDOW
         if (nd_own_block() + threadIdx.x == 0 && last % ND_WINDOW)  /* the next launch goes on with it */
             __stcg(nd_spike_list.number + (nd_turn(last) & 3), 0u);

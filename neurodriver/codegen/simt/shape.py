@@ -58,6 +58,10 @@ class Shape:
         Parts of a step, with a barrier between them.
     looks_again : bool
         Whether spikes that come from other parts are delivered when due: at the begin of a window.
+    patches : int
+        Bytes of shared memory for patches of columns.
+    cells : int
+        Bytes that keep the numbers of their cells from step to step; 0 where memory does.
     """
 
     threads: int = 256
@@ -78,6 +82,8 @@ class Shape:
     copies: int = 0
     stages: int = 1
     looks_again: bool = False
+    patches: int = 0
+    cells: int = 0
 
     @property
     def team(self) -> int:
@@ -136,6 +142,10 @@ class Shape:
 
         ``records``: whether some kernel shares records within its warps.
         """
+        return self.patches_at(word, records) + self.patches + self.cells
+
+    def patches_at(self, word: int, records: bool) -> int:
+        """Return the byte of shared memory at which patches begin, a multiple of 16."""
         return self.scratch(word) * records + self.threads // 32 * self.waiting
 
 

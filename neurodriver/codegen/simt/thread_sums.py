@@ -196,6 +196,10 @@ class ThreadSum:
         done = "nd_acc" if self.part else self.s.finished("nd_acc", "nd_at")
         return block("", [*body, f"nd_x_{name}[nd_i] = {done};"])
 
+    def sum_all(self) -> list[str]:
+        """Return what is summed for all components of a thread at once, before ``sum``."""
+        return []
+
     @property
     def stays(self) -> bool:
         """Whether records may stay in shared memory: the place there is for one access."""

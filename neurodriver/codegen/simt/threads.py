@@ -24,6 +24,15 @@ from ..learned_sums import LearnedSumText
 from ..listed import ListedText
 from .learned_sums import LearnedThreadSum
 from .listed import ListedThreadSum
+from .patch_sums import (
+    PatchText,
+    PatchThreadSum,
+    block_methods,
+    end_of,
+    kept_cells,
+    own_cells,
+    patched,
+)
 from .place_sums import PlaceThreadSum
 from .spike_delivery import SlotText
 from .thread_cells import SideBySideText, SplitText
@@ -37,12 +46,13 @@ DIVISION = "/ nd_by() /"
 
 _SUMS: dict[str, type[SumText]] = {
     "fanout": SlotText, "learned": LearnedSumText, "listed": ListedText, "by_place": UnstoredText,
+    "patches": PatchText,
 }  # fmt: skip
 """Form of a plan -> what writes where its arrays are; all others have ``SumText``."""
 
 THREAD_SUMS: dict[str, type[ThreadSum]] = {
     "fanout": ThreadSlots, "learned": LearnedThreadSum, "listed": ListedThreadSum,
-    "by_place": PlaceThreadSum,
+    "by_place": PlaceThreadSum, "patches": PatchThreadSum,
 }  # fmt: skip
 """Form of a plan -> what writes its sum; all others are written by ``ThreadSum``."""
 
@@ -58,7 +68,8 @@ def thread_kernel(spec: KernelSpec) -> Kernel:
     once = text.component.constants(), text.component.initial()
     kernel = finish_with(spec.model.__name__, text.arguments, once, text.unit())
     rounds = max([r.rounds for r in text.reads], default=0)
-    return replace(kernel, record=text.record, rounds=rounds, kept=text.kept)
+    patches = end_of([*spec.gathers.values()])
+    return replace(kernel, record=text.record, rounds=rounds, kept=text.kept, patches=patches)
 
 
 class ThreadText:
@@ -84,6 +95,7 @@ class ThreadText:
             THREAD_SUMS.get(one.gather.form, ThreadSum)(self.component, self.sums, i, self.varied)
             for i, one in enumerate(self.sums)
         ]
+        self.patched = patched(self.sums)
         self.slots = [r for r in self.reads if isinstance(r, ThreadSlots)]
         self.spread = spec.shared_by_warp
         self.events = [ThreadEvents(self.component, n, self.spread) for n in self.component.events]
@@ -111,6 +123,8 @@ class ThreadText:
             table = "const auto *nd_a = nd_steady;"
             flags = ["(void)nd_last;"] if "nd_last" in head else []
             members += block(f"ND_MEMBER void {head}", [table, *flags, *body])
+        if self.patched:
+            members += [*block_methods(self.patched), *kept_cells(self)]
         rules = [s.structure() for s in self.sums if isinstance(s, LearnedSumText)]
         structures = [line for one in rules for line in one]
         return [*structures, *block("struct unit", members), ";"]
@@ -119,6 +133,7 @@ class ThreadText:
         """Declare what a thread keeps."""
         lines = ["int nd_c[ND_OWN];", "bool nd_live[ND_OWN];"]
         lines += ["bool nd_full;"] if self.slots else []
+        lines += ["int nd_target;"] if self.patched else []
         lines += [f"real nd_v_{name}[ND_OWN];" for name in [*self.varied, *self.model.states]]
         lines += [f"real nd_began_{name}[ND_OWN];" for name in self.hidden]
         lines += [line for r in self.reads for line in r.members()]
@@ -150,6 +165,8 @@ class ThreadText:
         """Return the lines that find out which components are the thread's."""
         if self.side:
             return self.side.cells()
+        if self.patched:
+            return own_cells(self.patched[0])
         place = "nd_first + nd_i" if self.spread else "nd_first + nd_lane() + 32 * nd_i"
         first = " && nd_lane() == 0" if self.spread else ""  # one thread stores for its warp
         body = [
@@ -209,6 +226,7 @@ class ThreadText:
         waits = ("lattice", "rows", "sliced")
         parts = [r for r in self.slots if r.other]
         reads = sorted(self.reads, key=lambda r: (r.form in waits) + 2 * (r in parts))
+        lines += [line for r in reads for line in r.sum_all()]
         lines += self._if_due(each([line for r in reads for line in r.sum()]))
         late = [line for e in self.events for line in e.record_late()]
         lines += each(late) if late else []

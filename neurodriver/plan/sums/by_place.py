@@ -32,7 +32,9 @@ from ...model.texts import texts_of
 from ...native.buffers import LANES, aligned, padded
 from ..delays import check_longest
 from ..layout import Layout
+from .columns import LocatedLink
 from .gather import Gather
+from .patches import adds_products, may_have_patches, patches_of
 from .place_distances import by_distance, needs_distances
 from .place_parts import SINGLE, GridRows, Integers, kinds_of, overlap
 
@@ -58,8 +60,25 @@ REDUCTIONS = ("sum", "max", "min", "mean", "product", "any", "argmax")
 """What the plan makes of values."""
 
 
-def place_plan(layout: Layout, number: int, access: Access, count: int) -> Gather | None:
+Patched = dict[int, dict[str, Gather]]
+"""Plans by patches: number of a group -> name of an access -> its plan."""
+
+
+def place_plan(
+    layout: Layout, number: int, access: Access, count: int, patched: Patched
+) -> Gather | None:
     """Return the plan of an access that rules of place alone reach; None where it does not pay.
+
+    Parameters
+    ----------
+    layout : Layout
+    number : int
+        Of the group.
+    access : Access
+    count : int
+        Components of the group.
+    patched : mapping
+        What this function has planned for a GPU.
 
     Raises
     ------
@@ -67,9 +86,13 @@ def place_plan(layout: Layout, number: int, access: Access, count: int) -> Gathe
         Where connections must not be stored, and this plan does not fit them.
     """
     unstored = _unstored(layout, number, access)
-    links = _reaching(layout, number, access)
-    made = _Tables(layout, number, count)
-    if links is not None and all(made.add(one) for one in links):
+    made = _tables(layout, number, access, count)
+    if made is not None:
+        if layout.target.threads:
+            if number not in patched:
+                patched[number] = _by_patches(layout, number, count, patched)
+            if access.name in patched[number]:
+                return patched[number][access.name]
         pays = made.pays and not layout.target.threads  # stored ones are faster there
         return made.gather(access.weighted) if unstored or pays else None
     if unstored:
@@ -77,6 +100,26 @@ def place_plan(layout: Layout, number: int, access: Access, count: int) -> Gathe
         say = f"projection {quoted(one.name)}: stored=False is possible {_possible(layout, one)}"
         raise CircuitError(f"{layout.circuit.name}: {say}; leave 'stored' out")
     return None
+
+
+def _tables(layout: Layout, number: int, access: Access, count: int) -> _Tables | None:
+    """Return the tables of all connections into an access; None where the plan does not fit."""
+    links = _reaching(layout, number, access)
+    made = _Tables(layout, number, count)
+    return made if links is not None and all(made.add(one) for one in links) else None
+
+
+def _by_patches(layout: Layout, number: int, count: int, others: Patched) -> dict[str, Gather]:
+    """Return the plans of the accesses of a group for which patches pay."""
+    if not may_have_patches(layout, number):
+        return {}
+    accesses = filter(adds_products, layout.circuit.groups[number].model.accesses)
+    tables = {one.name: _tables(layout, number, one, count) for one in accesses}
+    known = {name: made for name, made in tables.items() if made is not None}
+    ends = (one.limits["end"] for plans in others.values() for one in plans.values())
+    links = {name: made.links for name, made in known.items()}
+    edges = {name: made.edges for name, made in known.items()}
+    return patches_of(layout, number, links, edges, max(ends, default=0))
 
 
 def _possible(layout: Layout, one: Drawn) -> str:
@@ -212,7 +255,8 @@ class _Tables:
         self._lists: list[Integers] = []
         self._kinds = self._lines = self._listed = 0
         self._vectors = self._all = 0.0
-        self._edges = 0
+        self.edges = 0
+        self.links: list[LocatedLink] = []
 
     def add(self, one: Drawn) -> bool:
         """Take up a projection; return False where its cells are not in plain rows."""
@@ -232,11 +276,15 @@ class _Tables:
         if made is None:
             return False
         shift, table, entries = made
+        by_formula = one.located.formulas[0] is not None
+        first, late = one.ends.target.start - self.start, self._steps(one) - 1
+        weight = entries[3] if by_formula else one.weight.least * entries[3]
+        self.links.append(LocatedLink(relation, made, weight, self._element(one), first, late))
         of_row = np.full(int(np.prod(source.extent[:-1], dtype=np.int64)), -1, np.int64)
         of_row[rows.number] = np.arange(len(rows.number))
-        at, from_row, kind, factor = entries
+        at, from_row, kind, _ = entries
         there = of_row[from_row] >= 0
-        at, kind, factor = at[there], kind[there], factor[there]
+        at, kind, weight = at[there], kind[there], weight[there]
         row = of_row[from_row[there]]
         base = self._element(one) + rows.cell[row] - rows.first[row] + shift[kind, 0]
         ends = rows.first[row] - shift[kind, 0], rows.first[row] + rows.length[row] - shift[kind, 0]
@@ -244,19 +292,17 @@ class _Tables:
         if plain:
             ends = np.maximum(ends[0], shift[kind, 1]), np.minimum(ends[1], shift[kind, 2])
             some = ends[0] < ends[1]
-            at, kind, factor, base = at[some], kind[some], factor[some], base[some]
+            at, kind, weight, base = at[some], kind[some], weight[some], base[some]
             ends = ends[0][some], ends[1][some]
-        first = one.ends.target.start - self.start
         if first not in self._targets:
             points = int(np.prod(target.extent[:-1], dtype=np.int64))
             self._targets[first] = _Target(GridRows.of(target), points, [], [])
         mine = self._targets[first]
         what = np.full(len(at), -1) if plain else self._add_kinds(shift, table)[kind]
-        late = np.full(len(at), self._steps(one) - 1)
-        mine.entries.append(np.stack([at, base, *ends, what, late], axis=1))
-        by_formula = one.located.formulas[0] is not None
-        mine.weight.append(factor if by_formula else one.weight.least * factor)
-        self._edges += overlap(mine.rows, at, ends) if plain else len(one)
+        lates = np.full(len(at), late)
+        mine.entries.append(np.stack([at, base, *ends, what, lates], axis=1))
+        mine.weight.append(weight)
+        self.edges += overlap(mine.rows, at, ends) if plain else len(one)
         vectors = (shift[:, 2] - shift[:, 1]) * shift[:, 3]
         self._vectors += float(vectors[kind].sum())
         self._all += float((vectors + table[:, :, [1, 3]].sum(axis=(1, 2)))[kind].sum())
@@ -342,7 +388,7 @@ class _Tables:
         if weighted:
             weight = [part for one in targets for part in one.weight]
             arrays["weight"] = _filled(np.concatenate(weight)[order], place, begin[-1], 0.0)
-        made = Gather("by_place", self._edges, {n: a.reshape(-1) for n, a in arrays.items()})
+        made = Gather("by_place", self.edges, {n: a.reshape(-1) for n, a in arrays.items()})
         made.back = back if alike else None
         made.cost = self._cost(arrays)
         made.limits["segments"] = len(segment)

@@ -31,6 +31,8 @@ all forms give the same bits. `plan` chooses the form.
     `plan.spikes.stencils`. They are added to the slots of a plan of the form ``fanout``.
 ``by_place``
     Rules of place, whose connections are stored nowhere: see `plan.sums.by_place`.
+``patches``
+    The same on columns that all populations share, on a GPU: see `plan.sums.patches`.
 ``listed``
     Connections over which the text of the target loops: see `plan.sums.listed`. There is no sum.
 ``learned``
