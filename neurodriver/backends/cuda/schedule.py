@@ -72,6 +72,9 @@ INJECT, SAMPLE, EVENTS, EXPORT, DELIVER, RECORDED = -1, -2, -3, -4, -5, -6
 """Kinds of items beside components. ``RECORDED`` scans the first row of a chunk; the warps that
 compute the events record the other rows."""
 
+ROUNDS = 1
+"""Other items that a warp without components gets before one with components gets any."""
+
 WIDTHS = ("alone", "block", "cluster", "grid")
 
 
@@ -408,7 +411,10 @@ def distribute(plan: LaunchPlan, units: Sequence[Task], others: Sequence[Items])
     rest = np.concatenate(list(others)) if others else np.zeros((0, 4), np.int32)
     turn = 1 - (rest[:, 0] == DELIVER) + (rest[:, 0] == RECORDED)
     rest = rest[np.argsort(turn, kind="stable")]
-    theirs = order[np.argsort(busy, kind="stable")][np.arange(len(rest)) % warps]
+    turns = np.concatenate(
+        [np.tile(order[busy == 0], ROUNDS - 1), order[np.argsort(busy, kind="stable")]]
+    )
+    theirs = turns[np.arange(len(rest)) % len(turns)]
     return by_warp(np.concatenate([items, rest]), np.concatenate([mine, theirs]), warps)
 
 
