@@ -355,7 +355,7 @@ def hash_of(circuit: Circuit, layers: bool = True) -> str:
         state.update(f"{group.name}:{group.count};".encode())
         if isinstance(group.names, Numbered):
             for names in group.names.joined():
-                state.update(names.encode())
+                state.update(names)
         elif group.names is not None:
             state.update("\0".join(group.names.tolist()).encode())
         for name, column in sorted({**group.params, **group.labels}.items()):

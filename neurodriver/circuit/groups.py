@@ -83,18 +83,31 @@ class Numbered:
         while some := list(islice(names, CHUNK)):
             yield some
 
-    def joined(self) -> Iterator[str]:
+    def joined(self) -> Iterator[bytes]:
         """Yield the parts of one text: all names, with null characters between them."""
-        between = ""
-        for name, count in self.parts:
-            for first in range(0, count, CHUNK):
-                numbers = map(str, range(first, min(first + CHUNK, count)))
-                yield f"{between}{name}/" + f"\0{name}/".join(numbers)
-                between = "\0"
+        names = (some for name, count in self.parts for some in _numbered(f"\0{name}/", count))
+        for first in names:
+            yield first[1:]
+            break
+        yield from names
 
     def first(self, count: int) -> list[str]:
         """Return the first names."""
         return list(islice(self.listed(), count))
+
+
+def _numbered(before: str, count: int) -> Iterator[bytes]:
+    """Yield ``before`` with the numbers from 0 on, a digit of all numbers at a time."""
+    head, first = np.frombuffer(before.encode(), np.uint8), 0
+    while first < count:
+        digits = len(str(first))
+        end = min(count, first + CHUNK, 10**digits)
+        text = np.empty((end - first, len(head) + digits), np.uint8)
+        text[:, : len(head)], left = head, np.arange(first, end, dtype=np.uint32)
+        for place in range(1, digits + 1):
+            left, text[:, -place] = left // 10, left % 10 + ord("0")
+        yield text.tobytes()
+        first = end
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,3 +31,10 @@ def test_columns(longest: int) -> None:
     uids = ["".join(rng.choice(letters, n)) for n in rng.integers(0, longest + 1, 300)]
     uids += ["a" * longest, "", "a" * (longest - 1)]
     assert np.array_equal(hashes_of_column(np.array(uids)), hashes(uids))
+
+
+@pytest.mark.parametrize("count", [0, 1, 9, 10, 11, 100, 65536, 65537, 131_073])
+def test_one_text_of_all_names(count: int) -> None:
+    """It is that of the names, whatever their lengths, one after the other."""
+    names = Numbered((("cells", count), ("Körner ∂", 12), ("none", 0), ("one", 1)))
+    assert b"".join(names.joined()) == "\0".join(names.listed()).encode()
