@@ -34,7 +34,7 @@ _HEAD = """
 #define __shared__ static
 #define threadIdx nd_thread_index()
 struct nd_index {{ unsigned x; }};
-static nd_index nd_thread_index() {{ return {{(unsigned)(32 * nd_own_warp + nd_lane())}}; }}
+static nd_index nd_thread_index() {{ return {{(unsigned)(32 * nd_warp_of_block + nd_lane())}}; }}
 static bool __syncthreads_or(bool x) {{ return nd_block_vote(x); }}
 static void __syncthreads() {{ nd_block_vote(false); }}
 struct short4 {{ short x, y, z, w; }};
@@ -89,7 +89,7 @@ static void nd_send_{number}()
 }}
 static void nd_take_{number}()
 {{
-    const unsigned warp = ND_WINDOW ? nd_own_warp : (unsigned)nd_first;
+    const unsigned warp = ND_WINDOW ? nd_warp_of_block : (unsigned)nd_first;
     nd_deliver_when_due<nd_part_{number}::delivery>(warp, ND_TAKERS, nd_row_sent);
 }}
 #else

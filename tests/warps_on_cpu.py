@@ -106,17 +106,17 @@ static bool nd_run_warp(void (*work)())
     }
 }
 
-/* Let several warps do `work` as a block: each begins with its number, `nd_own_warp`. */
+/* Let several warps do `work` as a block: each begins with its number, `nd_warp_of_block`. */
 static std::barrier<> *nd_meeting;
 static std::atomic<bool> nd_any[3];
-static thread_local int nd_own_warp, nd_votes;
+static thread_local int nd_warp_of_block, nd_votes;
 static bool nd_block_vote(bool x)
 {
     const bool some = nd_ballot(x) != 0;
     if (nd_now == 0) {
         if (some) nd_any[nd_votes % 3] = true;
         nd_meeting->arrive_and_wait();
-        if (nd_own_warp == 0) nd_any[(nd_votes + 2) % 3] = false;   /* nobody reads it now */
+        if (nd_warp_of_block == 0) nd_any[(nd_votes + 2) % 3] = false;   /* nobody reads it now */
         ++nd_votes;
     }
     nd_together();
@@ -131,7 +131,7 @@ static bool nd_run_block(void (*work)(), int warps)
     for (auto &one : nd_any) one = false;
     for (int warp = 0; warp < warps; ++warp)
         threads.emplace_back([&, warp] {
-            nd_own_warp = warp, nd_votes = 0;
+            nd_warp_of_block = warp, nd_votes = 0;
             if (!nd_run_warp(work)) fine = false;
         });
     for (auto &one : threads) one.join();
