@@ -175,6 +175,7 @@ class LPUDescription:
     facts : mapping of str to int
         How it runs, such as threads, and on a GPU the registers of a thread.
     memory : MemoryNeeded
+        Of a batch, what its first copy takes.
     """
 
     backend: str
@@ -223,6 +224,7 @@ def described(simulation: Simulation | Divided | Any) -> LPUDescription:
         )
         kernels.append(DescribedKernel(task.kernel.name, task.count, sums))
     facts = {"threads": backend.threads}
+    facts |= {"copies": len(simulation.variants)} if simulation.variants else {}
     facts |= backend.live.facts() if isinstance(backend.live, Facts) else {}
     dtype = np.dtype(program.dtype).name
     return LPUDescription(program.target.name, dtype, tuple(kernels), facts, memory_of(program))

@@ -90,6 +90,8 @@ def test_what_an_lpu_consists_of() -> None:
         assert (total.access, total.connections, total.plan) == ("g", 1680, "lattice")
         assert said.memory.total >= total.bytes > 0
         assert "g: 1,680 connections, lattice" in repr(said) and "lattice" in said._repr_html_()
+    with nd.LPU(filtered(), 1e-3, batch=3) as lpu:
+        assert lpu.describe().facts["copies"] == 3 and lpu.describe().memory == said.memory
     with nd.LPU(chain(), 1e-3, parts=2) as lpu:
         with pytest.raises(nd.NeurodriverError, match="describe one without parts"):
             lpu.describe()
