@@ -599,3 +599,24 @@ def test_bad_unrolling(text: str, said: str) -> None:
         cells = nd.Population(type("Cell", (nd.NDComponent,), body), name="c", axes={"y": 3})
         nd.LPU(nd.Circuit([cells]), 1e-3)
     assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_limits_of_numbers(dtype: str) -> None:
+    """Those of the working type, and of integers of 32 bits, on which integers are exact."""
+    names = ("least_real", "greatest_real", "least_int", "greatest_int")
+    texts = [f"{n[:-4]} = {n};" if n.endswith("real") else "" for n in names]
+    ints = "int low = least_int; int high = greatest_int; both = low + high; half = high / 2;"
+    body = {"updates": dict.fromkeys(("least_", "greatest_", "both", "half"), "1"),
+            "update": " ".join([*texts, ints])}  # fmt: skip
+    with nd.LPU(nd.Circuit([nd.Population(type("Ends", (nd.NDComponent,), body), 1, name="e")]),
+                1e-3, dtype=dtype, nonfinite="off") as lpu:  # fmt: skip
+        lpu.advance(1)
+        found = [float(lpu["e"].get(name)[0]) for name in body["updates"]]
+    ends = np.finfo(dtype)
+    assert found == [
+        float(ends.min),
+        float(ends.max),
+        -1.0,
+        float(np.dtype(dtype).type(2**30 - 0.5)),
+    ]
