@@ -128,25 +128,35 @@ def test_who_caches_dirty_rows(
     assert schedule.caches_dirty(width, shape) == expected
 
 
-@pytest.mark.parametrize("inputs", [(), (100_000,), (7717, 7717), (100_000, 100_000, 100_000)])
-def test_spikes_are_delivered_by_warps_without_components(inputs: tuple[int, ...]) -> None:
-    """Whatever is injected and recorded beside them; else they begin after the components."""
+@pytest.mark.parametrize(
+    ("count", "inputs"),
+    [(100_000, ()), (100_000, (100_000,)), (100_000, (100_000,) * 3), (7717, (7717,) * 3)],
+)
+def test_spikes_are_delivered_by_warps_without_components(
+    count: int, inputs: tuple[int, ...]
+) -> None:
+    """Whatever is injected and recorded beside them; else they begin after the components.
+
+    Inputs are injected by warps without components, too, as long as each has one.
+    """
     load = schedule.SpikeLoad(10_000_000, listed=True)
-    units = [unit(100_000)]
+    units = [unit(count)]
     plan = schedule.choose(units, 132, True, 4, load)
     assert plan.shape.holds
-    idle = plan.warps - -(-100_000 // WARP)
+    idle = plan.warps - -(-count // WARP)
     injected = [schedule.pieces(schedule.INJECT, i, n, plan.warps) for i, n in enumerate(inputs)]
-    recorded = schedule.pieces(schedule.RECORDED, 0, 100_000, plan.warps)
+    recorded = schedule.pieces(schedule.RECORDED, 0, count, plan.warps)
     others = [*injected, schedule.delivery_items(idle), recorded]
     lists = schedule.distribute(plan, units, others)
-    delivering = 0
+    delivering, injecting = 0, 0
     for begin, end in zip(lists.offsets, lists.offsets[1:], strict=False):
         what = lists.items[begin:end, 0]
         if schedule.DELIVER in what:
             assert what[0] == schedule.DELIVER
             delivering += 1
+            injecting += np.count_nonzero(what == schedule.INJECT)
     assert delivering == idle > 132
+    assert injecting == min(idle, sum(map(len, injected)))
 
 
 def test_a_warp_has_neighbours() -> None:

@@ -72,7 +72,7 @@ INJECT, SAMPLE, EVENTS, EXPORT, DELIVER, RECORDED = -1, -2, -3, -4, -5, -6
 """Kinds of items beside components. ``RECORDED`` scans the first row of a chunk; the warps that
 compute the events record the other rows."""
 
-ROUNDS = 1
+ROUNDS = 2
 """Other items that a warp without components gets before one with components gets any."""
 
 WIDTHS = ("alone", "block", "cluster", "grid")
@@ -381,8 +381,7 @@ def distribute(plan: LaunchPlan, units: Sequence[Task], others: Sequence[Items])
 
     Components come first, stage by stage, heavy items before light ones, one block after the other.
     Where all are of one unit and have about equal work, a warp that has several has neighbours.
-    The other items go to the warps with the least work: first the delivery of spikes, which takes
-    longest.
+    The other items, delivery of spikes first, go to the warps with the least work.
 
     The first item of a warp is its components, where it has any; the last ones are what is done
     once a chunk. Units that instances launch are left out.
@@ -411,10 +410,8 @@ def distribute(plan: LaunchPlan, units: Sequence[Task], others: Sequence[Items])
     rest = np.concatenate(list(others)) if others else np.zeros((0, 4), np.int32)
     turn = 1 - (rest[:, 0] == DELIVER) + (rest[:, 0] == RECORDED)
     rest = rest[np.argsort(turn, kind="stable")]
-    turns = np.concatenate(
-        [np.tile(order[busy == 0], ROUNDS - 1), order[np.argsort(busy, kind="stable")]]
-    )
-    theirs = turns[np.arange(len(rest)) % len(turns)]
+    turns = [np.tile(order[busy == 0], ROUNDS - 1), order[np.argsort(busy, kind="stable")]]
+    theirs = np.resize(np.concatenate(turns), len(rest))
     return by_warp(np.concatenate([items, rest]), np.concatenate([mine, theirs]), warps)
 
 
