@@ -64,7 +64,7 @@ SLICE_BYTES = 64 << 20
 """Most bytes of rows that wait to be joined."""
 
 
-IMPORTS_SEND = False
+IMPORTS_SEND = True
 """Whether GPUs deliver the spikes of other parts by their sources, instead of summing by target."""
 
 
