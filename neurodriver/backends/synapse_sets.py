@@ -27,8 +27,8 @@ Addresses = Mapping[str, Words]
 THREAD_WORTH = 1 << 18
 """Synapses, times copies, that are worth a thread."""
 
-PEERS = True
-"""Whether the GPUs of ranks add up their counts without the hosts."""
+PEERS = False
+"""Whether the GPUs of ranks add up their counts without the hosts; it has not been run on GPUs."""
 
 _WORDS = (
     "first", "source", "own", "kept", "counts", "states", "given", "numbers", "sent", "place",

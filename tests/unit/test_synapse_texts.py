@@ -172,7 +172,12 @@ class PretendedDevice:
     """A GPU whose memory is that of the host."""
 
     arch, processors, number = "sm_90", 132, 0
-    driver = SimpleNamespace(cuIpcGetMemHandle=lambda _: SimpleNamespace(reserved=bytes(64)))
+    handle = ct.create_string_buffer(64)
+    driver = SimpleNamespace(
+        cuIpcGetMemHandle=lambda _: SimpleNamespace(
+            getPtr=lambda: ct.addressof(PretendedDevice.handle)
+        )
+    )
 
     def current(self) -> Any:
         """Return nothing to enter."""
@@ -280,6 +285,7 @@ def test_counts_of_several_gpus(monkeypatch: pytest.MonkeyPatch, host: int | Non
     monkeypatch.setattr(synapse_place, "Loaded", lambda *_: code)
     monkeypatch.setattr(synapse_place, "compile_cubin", lambda *_: b"")
     monkeypatch.setattr(synapse_place, "launch", launched)
+    monkeypatch.setattr(synapse_sets, "PEERS", True)
     ranks, kind = Ranks(3), np.dtype("float64")
 
     def of_rank(rank: int) -> tuple[list[bool], np.ndarray]:
