@@ -51,8 +51,11 @@ def _candidates() -> list[tuple[str, ...]]:
     given = settings.get("NEURODRIVER_CXX"), os.environ.get("CXX", "")
     out = [(text,) if shutil.which(text) else tuple(text.split()) for text in given if text]
     out += [(name,) for name in this_platform().compilers if shutil.which(name)]
-    if find_spec("ziglang"):
-        out.append((sys.executable, "-m", "ziglang", "c++"))
+    wheel = find_spec("ziglang")
+    if wheel and wheel.submodule_search_locations:
+        # Not `python -m ziglang`: kernels are stored by this command, and Python has several names.
+        found = shutil.which("zig", path=os.pathsep.join(wheel.submodule_search_locations))
+        out += [(found, "c++")] if found else []
     return out
 
 
@@ -150,7 +153,7 @@ def _compiles(command: tuple[str, ...], flags: Sequence[str], text: str) -> str:
 
 def _trouble(command: tuple[str, ...]) -> tuple[str, bool]:
     """Return why a compiler cannot compile C++20, "" if it can, and whether it can."""
-    if "ziglang" in command:
+    if {Path(part).stem for part in command} & {"zig", "ziglang"}:
         print("note: the first use of this compiler takes up to a minute", file=sys.stderr)
     said = _compiles(command, ["-std=c++20"], TRIAL)
     return said, not said
