@@ -38,6 +38,7 @@ from .spike_delivery import SlotText
 from .thread_cells import SideBySideText, SplitText
 from .thread_draws import ThreadDraws
 from .thread_events import OWN, ThreadEvents, each, within_a_step
+from .thread_pace import ThreadPace
 from .thread_slots import ThreadSlots
 from .thread_sums import ThreadSum, total
 
@@ -101,12 +102,11 @@ class ThreadText:
         self.events = [ThreadEvents(self.component, n, self.spread) for n in self.component.events]
         self.carried = [*self.model.states, *self.component.flags()]
         self.unseen = [n for n in self.model.states if n in spec.unseen & {*self.model.updates}]
-        early = spec.substeps == 1 and self.model.sub_units is None
-        drawn = early and self.model.draws_random()
+        drawn = spec.substeps == 1 and self.model.sub_units is None and self.model.draws_random()
         self.drawn = ThreadDraws(self.component) if drawn else None
         self.side = SideBySideText(self.component, spec.side, self._where) if spec.side else None
         self.split = SplitText(self.component) if spec.split else None
-        self.slow = (spec.every, spec.first) != (1, 0)
+        self.pace = ThreadPace(self.component)
 
     def unit(self) -> list[str]:
         """Return the struct."""
@@ -219,7 +219,7 @@ class ThreadText:
         """Return sums, sub-steps and stores of one step."""
         c = self.component
         heads = [line for s in self.sums for line in s.head()]
-        lines = [*self.head(), *self._due(), *heads]
+        lines = [*self.head(), *self.pace.head(), *heads]
         lines += [line for e in self.events for line in e.old()]
         lines += [f"{r.kind} nd_x_{r.name}[ND_OWN];" for r in self.reads]
         # values that are only read are loaded before the first wait
@@ -227,7 +227,7 @@ class ThreadText:
         parts = [r for r in self.slots if r.other]
         reads = sorted(self.reads, key=lambda r: (r.form in waits) + 2 * (r in parts))
         lines += [line for r in reads for line in r.sum_all()]
-        lines += self._if_due(each([line for r in reads for line in r.sum()]))
+        lines += self.pace.if_due(each([line for r in reads for line in r.sum()]))
         late = [line for e in self.events for line in e.record_late()]
         lines += each(late) if late else []
         lines += self._clear() if self.slots else []
@@ -237,17 +237,17 @@ class ThreadText:
         inside = self.side.lines() if self.side else each(self.advance())
         if self.drawn:
             lines += self.drawn.arrays()
-            lines += self._if_due(each([*self.numbers(), *self.drawn.step()]))
+            lines += self.pace.if_due(each([*self.numbers(), *self.drawn.step()]))
         if c.spec.substeps == 1:
-            lines += ["const int substep = 0; (void)substep;", *self._if_due(inside)]
+            lines += ["const int substep = 0; (void)substep;", *self.pace.if_due(inside)]
         else:
             head = f"for (int substep = 0; substep < {c.spec.substeps}; ++substep)"
-            lines += self._if_due(["ND_ROLLED", *block(head, inside)])
+            lines += self.pace.if_due(["ND_ROLLED", *block(head, inside)])
         given = [*self.numbers(), *self.states()]
         plain = self.store()
         lines += each([*given, *plain]) if plain else []
         lines += [line for e in self.events for line in e.begin()]
-        found = [line for e in self.events for line in e.find(self._held(e.name))]
+        found = [line for e in self.events for line in e.find(self.pace.output(e.name))]
         lines += each([*given, *found]) if found else []
         lines += [line for e in self.events for line in e.end()]
         lines += [line for r in self.slots for line in r.next()]
@@ -257,23 +257,6 @@ class ThreadText:
             lines += ["real nd_all = 0;", *each(add)]
             lines += block("if (!(nd_not_finite(nd_all) == 0))", each([*given, *finite.lines()]))
         return lines
-
-    def _due(self) -> list[str]:
-        """Declare whether a group that leaves out steps is computed in this one."""
-        if not self.slow:
-            return []
-        every, first = self.component.spec.every, self.component.spec.first
-        due = f"nd_k >= {first} && (nd_k - {first}) % {every} == 0"
-        return [f"const bool nd_due = {due};"]
-
-    def _if_due(self, lines: list[str]) -> list[str]:
-        """Return lines that are left out where the group is not computed."""
-        return block("if (nd_due)", lines) if self.slow else lines
-
-    def _held(self, name: str, row: str = "") -> str:
-        """Return an updated variable; in a step that is left out, what a row has, or 0."""
-        computed, held = self.component.output(name), f"({row})[nd_at]" if row else "0"
-        return f"(nd_due ? {computed} : {held})" if self.slow else computed
 
     def _clear(self) -> list[str]:
         """Clear the slots that were read, and in a window ask for those of the next step.
@@ -330,7 +313,7 @@ class ThreadText:
         """Store the updated variables of component ``nd_i``, but for events."""
         c, elsewhere = self.component, {*self.component.events, *self.unseen}
         return [
-            f"if (nd_live[nd_i]) nd_new_{name}[nd_at] = {self._held(name, c.row(name))};"
+            f"if (nd_live[nd_i]) nd_new_{name}[nd_at] = {self.pace.output(name, c.row(name))};"
             for name in self.model.updates
             if name in c.spec.published and name not in elsewhere
         ]

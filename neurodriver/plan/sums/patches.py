@@ -147,7 +147,12 @@ def may_have_patches(layout: Layout, number: int) -> bool:
     plain = group.layer is None and model.sub_units is None and not model.runtime.kernel
     events = any(map(kinds.is_event, model.updates))
     events |= any(one.plasticity is not None for one in layout.circuit.connections)
-    return plain and not events and group.every == 1 and number not in layout.positions
+    return (
+        plain
+        and not events
+        and (group.every, group.first) == (1, 0)
+        and number not in layout.positions
+    )
 
 
 def adds_products(access: Access) -> bool:
