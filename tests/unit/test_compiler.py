@@ -142,7 +142,7 @@ def test_a_cache_that_cannot_be_written(
 ) -> None:
     """Kernels go to a folder of the process where the cache takes none."""
 
-    def full(path: Path, make: object) -> Path:
+    def full(path: Path, make: Callable[[Path], object]) -> Path:
         if path.parent == cache:
             raise OSError(28, "No space left on device")
         return made(path, make)
