@@ -267,14 +267,9 @@ def _by_patches(units: Sequence[Task], processors: int, word: int) -> LaunchPlan
     records = any(unit.kernel.record for unit in units)
     threads = LARGE_THREADS // 2 if records else LARGE_THREADS
     warps = 2 * processors * threads // WARP
-    own = tuple(
-        u.patches.limits["own"]
-        if u.patches
-        else 1
-        if records or u.spread or u.side
-        else _many(u, warps, word)
-        for u in units
-    )
+    ones = [1 if records or u.spread or u.side else _many(u, warps, word) for u in units]
+    cut = [u.patches.limits["own"] if u.patches else 0 for u in units]
+    own = tuple(a or b for a, b in zip(cut, ones, strict=True))
     return LaunchPlan("grid", processors, Shape(threads, 1, False), own)
 
 

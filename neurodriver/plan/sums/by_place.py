@@ -88,7 +88,7 @@ def place_plan(
     unstored = _unstored(layout, number, access)
     made = _tables(layout, number, access, count)
     if made is not None:
-        if layout.target.threads:
+        if layout.target.threads and unstored:
             if number not in patched:
                 patched[number] = _by_patches(layout, number, count, patched)
             if access.name in patched[number]:

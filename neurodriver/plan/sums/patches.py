@@ -44,8 +44,8 @@ OWN, WIDE = (1, 2, 3, 4), (8, 16, 32)
 PER_OFFSET, PER_SLOT, PER_TARGET, FIXED = 1.3, 0.3, 30.0, 3000.0
 """Cycles: of an offset, for each of its loads; a value of the plane; a population; a step."""
 
-PER_EDGE = 1 / 300
-"""Cycles of a step for each stored connection, on all multiprocessors."""
+PER_EDGE = 1 / 60
+"""Cycles of a step for each connection, on all multiprocessors, without patches."""
 
 
 @dataclass(frozen=True, eq=False)
