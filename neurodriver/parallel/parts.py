@@ -36,6 +36,7 @@ from ..errors import CircuitError, LPUExecutionError, NeurodriverError, lines_of
 from ..inputs.base import Input
 from ..mpi import TASKS, World
 from ..plan.delays import steps_of
+from ..plan.instances import needs_instance
 from ..plan.passes.join import Joined
 from ..recorders.base import Recorder, RecordingPlan
 from ..run.division import Division
@@ -120,7 +121,8 @@ class PartedSimulation(PartedState):
             asked = {"the parts": _digest(self.of), "dt": dt, **{n: given[n] for n in names}}
             self._world.agree("LPU", of_circuit(circuit, inputs, recorders) | asked)
         with TASKS.task("LPU"):
-            waits, peers = waiting(list(choices.values()), self._everywhere)
+            own = any(needs_instance(group) for group in circuit.groups)
+            waits, peers = waiting(list(choices.values()), self._everywhere, own)
             self._together(lambda: self._make(circuit, given, choices, waits, peers))
         self._pool = ThreadPoolExecutor(len(self._parts), "neurodriver-part")
 
@@ -345,7 +347,9 @@ def sends_imports(choice: Choice) -> bool:
 
 
 def waiting(
-    choices: Sequence[Choice], everywhere: Callable[[Callable[[], list[Any]]], list[Any]]
+    choices: Sequence[Choice],
+    everywhere: Callable[[Callable[[], list[Any]]], list[Any]],
+    own: bool = False,
 ) -> tuple[bool, bool]:
     """Return whether a call may wait for other parts, and whether kernels exchange rows.
 
@@ -358,13 +362,16 @@ def waiting(
         Of the parts of this process.
     everywhere : callable
         Returns what all processes have found.
+    own : bool
+        Whether classes bring code of their own. It may run at each step, which ends each launch.
     """
     if not choices[0].target.threads:
         return True, False
     gpus = everywhere(lambda: [gpu_of(choice) for choice in choices])
     if not all(gpus) or len(set(gpus)) < len(gpus) or len(gpus) < 2:
         return False, False
-    trials = [trial_of(choice) for choice in choices] if EXCHANGING_KERNELS else []
+    tries = EXCHANGING_KERNELS and not own
+    trials = [trial_of(choice) for choice in choices] if tries else []
     offers = everywhere(lambda: [one.offer for one in trials])
     reach = everywhere(lambda: [one.reaches(offers) for one in trials])
     peers = len(reach) == len(gpus) and all(reach)

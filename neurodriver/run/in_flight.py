@@ -111,10 +111,11 @@ class CallsInFlight:
     def _blocks(self, call: _Call) -> list[tuple[Recorder, Block]]:
         """Return what each recorder gets of a call whose rows are here."""
         now = time.perf_counter()
-        seconds = (now - max(call.begin, self._completed)) / call.steps
+        steps = max(call.steps, 1)  # a call that had to leave at once has done none
+        seconds = (now - max(call.begin, self._completed)) / steps
         if self.ahead:
             spent, self._spent = self._spent, self.ahead.device_seconds
-            seconds = (self._spent - spent) / call.steps
+            seconds = (self._spent - spent) / steps
         before = self.seconds_per_step
         self.seconds_per_step = max(seconds, before / 8) if before else seconds
         self._completed = now

@@ -118,6 +118,29 @@ def test_a_part_that_fails_ends_the_others(monkeypatch: pytest.MonkeyPatch) -> N
     assert "no further" in str(done[0])
 
 
+class Own(nd.NDComponent):
+    """A class with code of its own, which runs at each step."""
+
+    updates = ("I",)
+    backends = ("cpu", "cuda")
+
+    def run_step(self, pointers: Any, st: Any = None) -> None:
+        """Write nothing."""
+
+
+def test_own_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where code of a class runs at each step, the host exchanges rows."""
+    monkeypatch.setattr("emulated_gpu.OWN_CLASSES", True)
+    neurons, _ = random_circuit(20, 5)
+    known: list[Any] = [(one.model, one.count, {}, None) for one in neurons.groups]
+    circuit = nd.Circuit.from_arrays([*known, (Own, 4, {}, None)], neurons.connections)
+    inputs = [nd.StepInput("I", circuit.uids[:20].tolist(), np.arange(20) / 8, 0.0005, 0.02)]
+    expected = run(circuit, inputs)
+    found = run(circuit, inputs, backend="cuda", devices=2)
+    assert np.array_equal(expected[0], found[0]) and np.ptp(found[0]) > 0
+    assert not any(isinstance(one, PeerExchange) for one in found[2])
+
+
 def test_no_access(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a GPU does not reach another one, the host exchanges rows."""
     from neurodriver.backends.cuda import peers

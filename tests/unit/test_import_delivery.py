@@ -12,8 +12,10 @@ from device_code import check_text
 from support import DT, weighted_network
 
 from neurodriver.backends.cuda import schedule
+from neurodriver.backends.cuda.feeds import InputStage
 from neurodriver.backends.cuda.import_delivery import sender_of, senders_of, sends_late
 from neurodriver.backends.cuda.spike_delivery import parts_of, plan_delivery
+from neurodriver.backends.tables import InputTable
 from neurodriver.circuit.share import Share, shares
 from neurodriver.codegen.generate import generate
 from neurodriver.codegen.simt.device import device_text
@@ -68,6 +70,23 @@ def test_all_connections_are_delivered_by_source() -> None:
         known = sender_of(program, SPIKE, segment.start + 5)
         assert known == ((0, 5) if sends else (-1, 0))
         assert not sends_late(program)
+
+
+def test_what_is_awaited_alone_is_not_sent() -> None:
+    """The word of a part that sends no values belongs to no row, so it has no sender."""
+    one = share()
+    program = compiled(one)
+    ring = [*program.layout.rings].index(SPIKE)
+    first = program.layout.rings[SPIKE].segments[str(one.imports)].start
+    owner: Any = SimpleNamespace(
+        program=program, dtype=np.dtype(program.dtype), device=None,
+        ring_address=lambda name: 4096, active_address=lambda name: 8192,
+        twins=SimpleNamespace(of=lambda table: 12288, send=lambda table, size: None),
+    )  # fmt: skip
+    for row, sender in ((ring, (0, 0)), (ring - len(program.layout.rings), (-1, 0))):
+        stage = InputStage(owner, InputTable(row, first, 1, None, None, 0, 0))
+        address, *_, words, number, place = stage.bring(0)
+        assert (number, place) == sender and (address > 0) == (row >= 0) and words == 0
 
 
 @pytest.mark.parametrize("least", [1, 5])

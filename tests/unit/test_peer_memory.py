@@ -54,6 +54,19 @@ class FakeDevice:
         """Do nothing."""
 
 
+def test_no_offers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """GPUs that cannot offer memory do not reach each other, though their offers are alike."""
+
+    def refuse(number: int) -> Any:
+        raise DeviceError("no memory is left")
+
+    monkeypatch.setattr(peers, "Device", refuse)
+    trials = [peers.Trial(number) for number in range(2)]
+    offers = [one.offer for one in trials]
+    assert not any(one.any() for one in offers)
+    assert not any(one.reaches(offers) for one in trials)
+
+
 def test_offers(monkeypatch: pytest.MonkeyPatch) -> None:
     """In one process by access, between processes by a handle; not between hosts."""
     monkeypatch.setattr(peers, "primary_context", lambda api, number: number)

@@ -70,10 +70,10 @@ class InputStage:
         self._entered: EnteredEvents | None = None
         self.actions, self.words = np.empty(0, np.int32), 0
         ring, active = owner.ring_address(name), owner.active_address(name)
-        if table.ring < 0:  # what comes is awaited, and goes nowhere
-            ring, active = 0, 0
         shape = self._ring.width, self._ring.depth, table.first, table.count, table.back
         self._sender = sender_of(owner.program, name, table.first)
+        if table.ring < 0:  # what comes is awaited, and goes nowhere
+            ring, active, self._sender = 0, 0, (-1, 0)
         self._head, self._tail = ring, (active, *shape)
 
     def most(self, steps: int) -> int:

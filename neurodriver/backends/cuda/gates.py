@@ -70,10 +70,13 @@ class Gates:
         return self.window, self._words.ctypes.data, self.first, self.sent
 
     def settle(self, launches: Launches, code: Loaded, left: bool) -> None:
-        """Count the barriers of a launch; let later ones pass if it had to end (``left``)."""
+        """Count the barriers of a launch; let later ones pass if it had to end (``left``).
+
+        A kernel that had to leave within the last window has done all steps nevertheless.
+        """
         if self.window:
             launches.arrivals = self.arrivals
-        if left:
+        if left or self._words[_OPEN] == _LEAVE:
             with self._device.current():
                 self._device.upload(code.address("nd_shut"), np.array([np.iinfo(np.int64).max]))
 

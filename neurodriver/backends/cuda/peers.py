@@ -119,17 +119,20 @@ class Trial:
     Attributes
     ----------
     offer : Offer
-        Of some memory of the GPU; all zeros where it cannot be offered.
+        Of some memory of the GPU; all zeros where it has none or cannot offer it.
     """
 
     def __init__(self, number: int) -> None:
-        self._device = Device(number)
         self.offer = np.zeros(OFFER_BYTES, np.uint8)
-        with contextlib.suppress(DeviceError), self._device.current():
-            self.offer = PeerMemory(self._device, 1).offer
+        with contextlib.suppress(DeviceError):
+            self._device = Device(number)
+            with self._device.current():
+                self.offer = PeerMemory(self._device, 1).offer
 
     def reaches(self, offers: Sequence[Offer]) -> bool:
-        """Whether the GPU reaches all of this memory."""
+        """Whether the GPU offers memory, and reaches all of this memory."""
+        if not self.offer.any():
+            return False
         try:
             with self._device.current():
                 for offer in offers:

@@ -22,7 +22,7 @@ from .place_parts import Found, Integers, pairs_of
 Reals = NDArray[np.float64]
 
 EVEN = 1e-6
-"""PatchedAccess of a step by which a position may miss its column."""
+"""Part of a step by which a position may miss its column."""
 
 MOST = 1 << 12
 """Columns along an axis, at most."""

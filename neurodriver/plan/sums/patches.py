@@ -36,7 +36,7 @@ ROOM = 160 << 10
 """Bytes of shared memory for planes and offsets."""
 
 TOGETHER = 4
-"""ColumnOffsets that a thread loads together."""
+"""Offsets that a thread loads together."""
 
 OWN, WIDE = (1, 2, 3, 4), (8, 16, 32)
 """Cells of a thread, and columns along the last axis, from which the patch is chosen."""
@@ -70,7 +70,7 @@ class PatchedAccess:
 
     @property
     def counts(self) -> list[int]:
-        """ColumnOffsets of each population of targets, filled up to what is loaded together."""
+        """Offsets of each population of targets, filled up to what is loaded together."""
         sizes = [sum(len(o.row) for _, o in one) for one in self.offsets]
         return [-(-size // TOGETHER) * TOGETHER for size in sizes]
 
