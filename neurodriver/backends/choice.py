@@ -72,7 +72,7 @@ class Choice:
         if not isinstance(executor, str) or executor not in EXECUTORS:
             known = " or ".join(map(repr, EXECUTORS))
             raise NeurodriverError(f"executor must be {known}, got {executor!r}")
-        if wait not in WAITS:
+        if not isinstance(wait, str) or wait not in WAITS:
             known = " or ".join(map(repr, WAITS))
             raise NeurodriverError(f"wait must be {known}, got {wait!r}")
         text = settings.get("NEURODRIVER_DEVICE") if device is None else str(device) or "''"

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arguments import texts
 from ..errors import CircuitError, near, quoted
 from .builders import builds
 from .circuit import Circuit, Column, Connections
@@ -37,8 +38,9 @@ def outputs_of(circuit: Circuit, uid: str) -> Table:
 def trace(circuit: Circuit, uid: str, populations: Sequence[str]) -> list[Column]:
     """Return the uids of ``Circuit.trace``."""
     cells = np.array([_number(circuit, uid)], np.int64)
-    found = []
-    for name in [populations] if isinstance(populations, str) else populations:
+    found: list[Column] = []
+    names = texts(populations, "trace: populations")
+    for name in [names] if isinstance(names, str) else names:
         members = np.zeros(circuit.count, bool)
         members[members_of(circuit, name)] = True
         if not members.any():

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..circuit.circuit import Circuit
 from ..errors import CircuitError, Faults, InputError, UnitError, near, quoted
-from ..io.sonata_config import ConfigPaths
+from ..io.sonata_config import ConfigPaths, switched_on
 from ..io.sonata_node_sets import VIRTUAL, Mask, NodeSets, NodeTable
 from ..model.kinds import SPIKES
 from .array import ArrayInput
@@ -95,7 +95,7 @@ class InputReader:
         if not isinstance(entry, dict):
             self.faults.add(f"{where}: must be an object (got {entry!r:.60})")
             return []
-        if not entry.get("enabled", True):
+        if not switched_on(entry, where, self.faults):
             return []
         kind, module = str(entry.get("input_type")), str(entry.get("module"))
         say = f"input_type {quoted(kind)}, module {quoted(module)}"

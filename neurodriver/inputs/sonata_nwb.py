@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ..errors import InputError, near, quoted
 from ..io.nwb import NWBUnits, joined_units, read_trial, read_units
+from ..io.sonata_config import is_number
 from ..io.sonata_node_sets import Mask, NodeTable
 from .sonata import Spikes
 
@@ -27,6 +28,9 @@ KEYS = ("input_file", "units", "mapping", "interval", "interval_offset", "missin
 
 MAPPINGS = ("units_map", "sample", "sample_without_replacement", "sample_with_replacement")
 """How units are given to nodes."""
+
+MISSING = ("fail", "warn", "ignore")
+"""What may be said of nodes without a unit."""
 
 COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le,
@@ -65,19 +69,29 @@ def read_nwb_spikes(
     units = read_units(path)
     counts = np.diff(units.begin)
     if "uid" in units.columns and "node_id" not in units.columns:
-        name, _, number = np.strings.rpartition(units.columns["uid"], "/")
+        name, _, number = np.strings.rpartition(units.columns["uid"].astype(np.str_), "/")
         good = np.strings.isdecimal(number) & (name != "")
         if not good.all():
-            got = quoted(units.columns["uid"][~good][0])
+            got = quoted(str(units.columns["uid"][~good][0]))
             raise InputError(f"{path}: the uid {got} is not '<population>/<node id>'")
-        number = number.astype(np.int64)
+        number = _node_ids(path, number)
     else:
-        number = units.columns.get("node_id", units.id).astype(np.int64)
+        number = _node_ids(path, units.columns.get("node_id", units.id))
         if "population" not in units.columns:
             return _of_one(path, wanted, units.time, np.repeat(number, counts))
         name = units.columns["population"]
     number, name = np.repeat(number, counts), np.repeat(name, counts)
     return [(one, units.time[name == one], number[name == one]) for one in wanted]
+
+
+def _node_ids(path: Path, column: NDArray[Any]) -> NDArray[np.int64]:
+    """Return a column as whole numbers."""
+    try:
+        if column.dtype.kind == "f" and not (np.isfinite(column) & (column % 1 == 0)).all():
+            raise ValueError("not all are whole")
+        return column.astype(np.int64)
+    except (ValueError, OverflowError) as error:
+        raise InputError(f"{path}: node ids must be whole numbers ({error})") from None
 
 
 def _of_one(
@@ -133,9 +147,13 @@ def probe_spikes(
         windows = windows if own is None else own
     else:
         row = _sampled(entry, units, count, mapping.endswith("with_replacement"))
+    missing = entry.get("missing_ids", MISSING[0])
+    if missing not in MISSING:
+        want = f"one of {', '.join(MISSING)}"
+        raise InputError(f"'missing_ids' must be {want} (got {missing!r:.40})")
     if lost := int((row < 0).sum()):
-        _tell(entry.get("missing_ids", "fail"), f"{lost:,} of {count:,} nodes have no unit", warn)
-    offset = float(entry.get("interval_offset", 0.0)) / 1e3
+        _tell(missing, f"{lost:,} of {count:,} nodes have no unit", warn)
+    offset = _offset(entry.get("interval_offset", 0.0))
     out, first = [], 0
     for (one, _), numbers in zip(nodes, ids, strict=True):
         mine = row[first : first + len(numbers)]
@@ -144,6 +162,13 @@ def probe_spikes(
         out.append((one.name, np.concatenate([*trains, []]), node))
         first += len(numbers)
     return out
+
+
+def _offset(given: Any) -> float:
+    """Return when a train begins, s."""
+    if not is_number(given):
+        raise InputError(f"'interval_offset' must be a time in ms (got {given!r:.60})")
+    return float(given) / 1e3
 
 
 def _within(
@@ -177,21 +202,26 @@ def _window(one: Any, tables: Mapping[str, Mapping[str, Any]]) -> tuple[float, f
     """Return an interval in s: two times in ms, or rows of a table of intervals."""
     if not isinstance(one, dict):
         good = isinstance(one, list) and len(one) == 2
-        if not good or not all(isinstance(t, int | float) for t in one) or not one[0] <= one[1]:
+        if not good or not all(map(is_number, one)) or not one[0] <= one[1]:
             want = "two times in ms that ascend, or an object with 'interval_name'"
             raise InputError(f"'interval' must be {want} (got {one!r:.60})")
         return one[0] / 1e3, one[1] / 1e3
     rules = dict(one)
     name, number = rules.pop("interval_name", None), rules.pop("interval_index", "all")
-    found = tables.get(name, tables.get(f"{name}_presentations"))
+    found = tables.get(str(name), tables.get(f"{name}_presentations"))
     if found is None:
-        hint = f"{near(name, tables)}; there are {', '.join(tables) or 'none'}"
-        raise InputError(f"'interval': no table of intervals {quoted(name)}{hint}")
+        hint = f"{near(str(name), tables)}; there are {', '.join(tables) or 'none'}"
+        raise InputError(f"'interval': no table of intervals {quoted(str(name))}{hint}")
+    times = [found.get(key) for key in ("start_time", "stop_time")]
+    if any(one is None or one.dtype.kind not in "fiu" for one in times):
+        say = "has no columns 'start_time' and 'stop_time' of numbers"
+        raise InputError(f"'interval': the table {quoted(str(name))} {say}")
     rows = np.flatnonzero(_matching(found, rules, len(found["start_time"])))
     if not len(rows):
         raise InputError(f"'interval': no row of {quoted(name)} is like {rules!r:.80}")
     if number != "all":
-        if not isinstance(number, int) or not -len(rows) <= number < len(rows):
+        whole = isinstance(number, int) and not isinstance(number, bool)
+        if not whole or not -len(rows) <= number < len(rows):
             say = f"must be 'all' or the number of one of {len(rows)} rows (got {number!r:.40})"
             raise InputError(f"'interval_index' {say}")
         rows = rows[[number]]
@@ -203,17 +233,21 @@ def _matching(columns: Mapping[str, Any], rules: Mapping[str, Any], count: int) 
     mask = np.ones(count, dtype=bool)
     for key, wanted in rules.items():
         say = wanted if isinstance(wanted, dict) else {}
-        name, compare = say.get("column", key), COMPARISONS.get(say.get("operation", "=="))
+        name = str(say.get("column", key))
+        compare = COMPARISONS.get(str(say.get("operation", "==")))
         if name not in columns:
             raise InputError(f"no column {quoted(name)}{near(name, columns)}")
         if compare is None or (say and "value" not in say):
             want = f"'value' and 'operation', one of {', '.join(COMPARISONS)}"
             raise InputError(f"{quoted(key)}: an object needs {want} (got {wanted!r:.60})")
-        values = say["value"] if say else wanted
-        if isinstance(values, list):
-            mask &= np.isin(columns[name], values)
-        else:
-            mask &= compare(columns[name], values)
+        values, column = say["value"] if say else wanted, columns[name]
+        kind = str if column.dtype.kind == "U" else (int, float)
+        each = values if isinstance(values, list) else [values]
+        if len(column) != count or not each or not all(isinstance(one, kind) for one in each):
+            want = "a text" if kind is str else "a number"
+            say_so = f"is compared with {want} for each row, or a list of them"
+            raise InputError(f"the column {quoted(name)} {say_so} (got {values!r:.60})")
+        mask &= np.isin(column, values) if each is values else compare(column, values)
     return mask
 
 
@@ -255,7 +289,7 @@ def _sampled(
     if not len(fits):
         raise InputError(f"no unit is like {rules!r:.80}")
     seed = entry.get("random_seed", 0)
-    if not isinstance(seed, int) or seed < 0:
+    if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
         raise InputError(f"'random_seed' must be a whole number from 0 on (got {seed!r:.40})")
     draws = np.random.Generator(np.random.Philox(seed))
     row = np.full(count, -1, np.int64)
@@ -264,7 +298,7 @@ def _sampled(
     return row
 
 
-def _tell(missing: Any, say: str, warn: Callable[[str], None]) -> None:
+def _tell(missing: str, say: str, warn: Callable[[str], None]) -> None:
     """Refuse nodes without a unit, or warn of them, as the entry says."""
     if missing == "fail":
         raise InputError(f'{say}; give them one, or say "missing_ids": "ignore"')

@@ -128,10 +128,13 @@ def read_sonata_simulation(
     reports = ReportReader(circuit, paths, sets, dt, faults).read(
         said.get("output"), said.get("reports")
     )
-    faults.finish(strict)
     both = [part for part in (said.get("run"), said.get("output")) if isinstance(part, dict)]
-    overwrite = any(part.get("overwrite_output_dir") is True for part in both)
-    return SonataSimulation(circuit, made, dt, duration, reports, overwrite)
+    given = [one for part in both if (one := part.get("overwrite_output_dir")) is not None]
+    for one in given:
+        if not isinstance(one, bool):
+            faults.add(f"overwrite_output_dir: must be true or false (got {one!r:.60})")
+    faults.finish(strict)
+    return SonataSimulation(circuit, made, dt, duration, reports, True in given)
 
 
 def _times(run: Any, faults: Faults) -> tuple[float, float]:

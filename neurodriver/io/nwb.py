@@ -116,9 +116,11 @@ def read_trial(path: Path, trial: Any) -> dict[int, NDArray[np.float64]] | None:
             return None
         if trial is None and len(trials) == 1:
             trial = next(iter(trials))
-        if trial not in trials:
-            say = "name one by 'trial'" if trial is None else f"no trial {quoted(trial)}"
-            raise InputError(f"{path}: {say}{near(trial, trials)}; there are {', '.join(trials)}")
+        if not isinstance(trial, str) or trial not in trials:
+            say = "name one by 'trial'" if trial is None else f"no trial {quoted(str(trial))}"
+            raise InputError(
+                f"{path}: {say}{near(str(trial), trials)}; there are {', '.join(trials)}"
+            )
         out = {}
         for name, train in trials[trial]["spike_train"].items():
             if not name.isdecimal():

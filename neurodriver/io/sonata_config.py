@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -117,6 +118,21 @@ def read_json(path: Path) -> dict[str, Any]:
     if not isinstance(said, dict):
         raise CircuitError(f"{path}: an object is expected, got {type(said).__name__}")
     return said
+
+
+def is_number(given: Any) -> bool:
+    """Whether a value of a configuration is a finite number."""
+    real = isinstance(given, int | float) and not isinstance(given, bool)
+    return real and math.isfinite(given)
+
+
+def switched_on(entry: dict[str, Any], where: str, faults: Faults) -> bool:
+    """Whether an entry is used: its ``enabled`` is true, or is missing."""
+    given = entry.get("enabled", True)
+    if not isinstance(given, bool):
+        faults.add(f"{where}.enabled: must be true or false (got {given!r:.60})")
+        return False
+    return given
 
 
 def is_simulation(path: Path) -> bool:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arguments import text, truth
 from ..errors import ModelError, quoted
 
 
@@ -58,9 +59,12 @@ class Field:
         doc: str = "",
         many: bool = False,
     ) -> None:
-        self.unit, self.size, self.whole, self.doc = unit, size, whole, doc
-        self.private, self.constant, self.many = private, constant, many
+        self.unit, self.size, self.whole, self.doc = text(unit, "Field: unit"), size, whole, doc
+        self.private, self.constant, self.many = private, constant, truth(many, "Field: many")
         names = axes.split() if isinstance(axes, str) else axes
+        known = names is None or isinstance(names, list | tuple)
+        if not known or not all(isinstance(n, str) and n.isidentifier() for n in names or ()):
+            raise ModelError(f"Field: axes are names, as in 'theta dy dx' (got {axes!r:.60})")
         self.axes: tuple[str, ...] | None = None if axes is None else tuple(names)
         if size is not None and (not isinstance(size, int) or size < 1 or self.axes is not None):
             raise ModelError("Field: size is a whole number, at least 1, of a field without axes")

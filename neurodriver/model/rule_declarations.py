@@ -167,7 +167,7 @@ def _check_references(cls: Any, faults: Faults) -> None:
             if not hasattr(one, "tau"):  # a value, which does not decay
                 if not _usable(one.variable):
                     faults.add(f"{where}: {shown(one.variable)} is no name of a variable")
-                if one.per:
+                if not isinstance(one.per, str) or one.per:
                     faults.add(f"{where}, per: must be 'target', or '' (got {shown(one.per)})")
                 continue
             _check_number(one.jump, numbers, f"{where}, jump", faults)

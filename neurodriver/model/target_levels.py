@@ -14,6 +14,10 @@ from .traces import Level
 _TEXTS = ("on_arrival", "on_spike", "on_step", "between")
 
 
+def _of_target(one: Level) -> bool:
+    return isinstance(one.per, str) and one.per == "target"
+
+
 def take_levels_of_targets(cls: Any) -> None:
     """Move the modulators of each target of a class of rules to ``of_targets``, and fill its texts.
 
@@ -22,7 +26,7 @@ def take_levels_of_targets(cls: Any) -> None:
     own = {
         name: one.variable
         for name, one in cls.modulators.items()
-        if isinstance(one, Level) and one.per == "target" and isinstance(one.variable, str)
+        if isinstance(one, Level) and _of_target(one) and isinstance(one.variable, str)
     }
     before = {n: variable for n, variable in cls.of_targets.items() if n not in cls.modulators}
     cls.of_targets = {**before, **own}

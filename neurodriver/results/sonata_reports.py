@@ -17,7 +17,7 @@ import numpy as np
 from ..circuit.circuit import Circuit
 from ..errors import Faults, RecordingError, near, quoted
 from ..io.hdf5_files import written_hdf5
-from ..io.sonata_config import ConfigPaths
+from ..io.sonata_config import ConfigPaths, is_number, switched_on
 from ..io.sonata_node_sets import VIRTUAL, NodeSets
 from ..io.write import complete_or_none, folder_for_files
 from ..model.kinds import SPIKES
@@ -37,7 +37,7 @@ USED = frozenset(
     ("module", "cells", "variable_name", "file_name", "spikes_file", "enabled", "sections", "unit",
      "start_time", "end_time", "dt", "tstart", "tstop", "interval", "format", "type", "buffer")
 )  # fmt: skip
-"""What a report may say. The last four of its first names are BMTK's; some mean nothing here."""
+"""What a report may say. Some of these names are BMTK's, and some have no effect here."""
 
 SORTED = {"none": "none", "id": "by_id", "by_id": "by_id", "time": "by_time", "by_time": "by_time"}
 """Values of ``spikes_sort_order``."""
@@ -166,7 +166,7 @@ class ReportReader:
         if not isinstance(entry, dict):
             self.faults.add(f"{where}: must be an object (got {entry!r:.60})")
             return []
-        if not entry.get("enabled", True):
+        if not switched_on(entry, where, self.faults):
             return []
         module = str(entry.get("module", entry.get("type", ROW_MODULES[0])))
         if module in SPIKE_MODULES:
@@ -194,7 +194,7 @@ class ReportReader:
     def _spikes(
         self, where: str, name: str, entry: Mapping[str, Any], order: Any
     ) -> list[SonataReport]:
-        if order not in SORTED:
+        if not isinstance(order, str) or order not in SORTED:
             known = ", ".join(SORTED)
             say = f"must be one of {known} (got {order!r:.40})"
             self.faults.add(f"output.spikes_sort_order: {say}")
@@ -262,10 +262,10 @@ class ReportReader:
         if not key:
             return usual
         value = entry[key]
-        if not isinstance(value, int | float) or not 0 <= value < math.inf:
+        if not is_number(value) or value < 0:
             self.faults.add(f"{where}.{key}: must be a time in ms, 0 or more (got {value!r:.60})")
             return usual
-        return value / 1e3
+        return float(value) / 1e3
 
     def _twice(self, reports: Iterable[SonataReport]) -> None:
         seen = set()

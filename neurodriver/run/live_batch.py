@@ -13,7 +13,7 @@ from ..errors import NeurodriverError
 from ..quantities import magnitude
 from ..results.batch import BatchRecording
 from ..results.recording import Recording
-from .copied_values import CopiedValues
+from .copied_values import CopiedValues, copied
 from .device_values import on_host
 from .live import Components, check_values
 from .live_learning import LearningConnections
@@ -57,7 +57,7 @@ class CopiedComponents(Components):
         """
         each = [one.get(name) for one in self._each()]
         if isinstance(each[0], list):
-            return [np.stack([*map(np.asarray, some)]) for some in zip(*each, strict=True)]
+            return copied([np.stack([*map(np.asarray, some)]) for some in zip(*each, strict=True)])
         return np.stack([*map(np.asarray, each)]).view(CopiedValues)
 
     def show(self, rows: int = 4) -> None:

@@ -29,7 +29,7 @@ from ..plan.program import Program
 from ..plan.target import CUDA, TARGETS
 from ..quantities import seconds
 from .divided import Divided
-from .given import dtype_name
+from .given import check_settings, dtype_name
 
 if TYPE_CHECKING:
     from .simulation import Simulation
@@ -78,11 +78,12 @@ def memory(
     circuit: Circuit, backend: str = "cpu", dt: float = 1e-3, dtype: DTypeLike = "float64"
 ) -> MemoryNeeded:
     """Return what ``Circuit.memory`` says."""
-    if backend not in TARGETS:
+    if not isinstance(backend, str) or backend not in TARGETS:
         known = f"{near(str(backend), TARGETS)}; there are {', '.join(TARGETS)}"
-        raise NeurodriverError(f"memory: no backend '{backend}'{known}")
-    target = TARGETS[backend]
-    made = compile_circuit(circuit, seconds(dt, "dt"), dtype_name(dtype), target=target)
+        raise NeurodriverError(f"memory: no backend {backend!r:.60}{known}")
+    dt = seconds(dt, "dt")
+    check_settings(dt, None, 0)
+    made = compile_circuit(circuit, dt, dtype_name(dtype), target=TARGETS[backend])
     return memory_of(made)
 
 

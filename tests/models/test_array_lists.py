@@ -109,6 +109,8 @@ def test_copies_of_a_batch() -> None:
         first, second, third = lpu["cells"].get("banks")
         assert (first.shape, second.shape, third.shape) == ((2, 3, 3), (2, 1, 5), (2, 5, 3))
         assert np.array_equal(second[0], banks()[1]) and (second[1] == 2).all()
+        with pytest.raises(nd.NeurodriverError, match="these values are a copy"):
+            second[0] = 1.0
         lpu.advance(1)
         for copy, some in ((0, banks()), (1, [banks()[0], np.full((1, 5), 2.0), banks()[2]])):
             wanted = expected(

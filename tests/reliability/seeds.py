@@ -96,6 +96,21 @@ def populations() -> nd.Circuit:
     return nd.Circuit([cells], [links], seed=1)
 
 
+def session(path: Path) -> Path:
+    """Write an NWB file with units of an experiment."""
+    with h5py.File(path, "w") as file:
+        units = {"id": np.arange(5), "spike_times_index": [2, 2, 9, 12, 20],
+                 "spike_times": np.arange(20) / 1e3, "peak_channel_id": [4, 4, 2, 3, 2],
+                 "quality": ["good", "noise", "good", "good", "mua"]}  # fmt: skip
+        for name, column in units.items():
+            file[f"units/{name}"] = column
+        file["general/extracellular_ephys/electrodes/id"] = [2, 3, 4]
+        file["general/extracellular_ephys/electrodes/location"] = ["LGd", "VISp", "LGd"]
+        file["intervals/flashes/start_time"] = [0.0, 0.01]
+        file["intervals/flashes/stop_time"] = [0.01, 0.02]
+    return path
+
+
 def make(folder: Path) -> dict[str, Path]:
     """Write the good files; return them by kind."""
     out = {kind: folder / name for kind, name in NAMES.items()}
@@ -110,16 +125,7 @@ def make(folder: Path) -> dict[str, Path]:
         file["spike_state/data/time"] = np.linspace(0, 0.01, 20)
         file["spike_state/data/index"] = np.zeros(20, np.int32)
     populations().save(out["sonata"])  # and the files of nodes and edges beside it
-    with h5py.File(out["nwb"], "w") as file:
-        units = {"id": np.arange(5), "spike_times_index": [2, 2, 9, 12, 20],
-                 "spike_times": np.arange(20) / 1e3, "peak_channel_id": [4, 4, 2, 3, 2],
-                 "quality": ["good", "noise", "good", "good", "mua"]}  # fmt: skip
-        for name, column in units.items():
-            file[f"units/{name}"] = column
-        file["general/extracellular_ephys/electrodes/id"] = [2, 3, 4]
-        file["general/extracellular_ephys/electrodes/location"] = ["LGd", "VISp", "LGd"]
-        file["intervals/flashes/start_time"] = [0.0, 0.01]
-        file["intervals/flashes/stop_time"] = [0.01, 0.02]
+    session(out["nwb"])
     out["neuroml"].write_text(NEUROML)
     out["nestml"].write_text(NESTML)
     out["simulation"].write_text(json.dumps(SIMULATION, indent=1))
