@@ -36,6 +36,8 @@ def command(**given: Any) -> int:
 
     known = models(given["model_files"])
     name = given["name"]
+    if given["text"] + given["names"] > (name is not None):
+        raise click.UsageError("--text and --names are for a model NAME; give one of them")
     if name is None:
         for line in by_kind(known) if given["markdown"] else listing(known):
             click.echo(line)

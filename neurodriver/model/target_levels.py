@@ -31,9 +31,10 @@ def take_levels_of_targets(cls: Any) -> None:
     before = {n: variable for n, variable in cls.of_targets.items() if n not in cls.modulators}
     cls.of_targets = {**before, **own}
     cls.modulators = {name: one for name, one in cls.modulators.items() if name not in own}
-    for name in _TEXTS:
-        if isinstance(text := cls.__dict__.get(name), str):
-            setattr(cls, name, with_levels(text, cls.of_targets))
+    for name in _TEXTS:  # a base's text may name what the class declares; its drift is complete
+        text = cls.__dict__.get(name) if name == "between" else getattr(cls, name)
+        if isinstance(text, str) and (filled := with_levels(text, cls.of_targets)) != text:
+            setattr(cls, name, filled)
     cls.every = {
         name: with_levels(text, cls.of_targets) if isinstance(text, str) else text
         for name, text in cls.every.items()

@@ -268,6 +268,9 @@ def test_check_models_info_plot(circuit: Path, capsys: Capture) -> None:
     assert main(["models", "GapJunctions"]) == 0
     said = capsys.readouterr().out
     assert "edge's conductance [mS/cm^2] of the gap junction; at least 0; required" in said
+    for wrong in (["--names"], ["--text"], ["AlphaSynapse", "--names", "--text"]):
+        assert main(["models", *wrong]) == 2
+        shown(capsys, 2, "give one of them")
     assert main(["models", "AlphaSynapses"]) == 1
     shown(capsys, 1, "did you mean 'AlphaSynapse'?")
     assert main(["info"]) == 0
