@@ -99,7 +99,7 @@ def test_rows_hold_what_they_should(
         table.version = version
         stage.order(first, len(wanted))
         fields = stage.bring(77)
-        assert fields[-4:] == (0, COUNT, back, 0) and fields[2] == 77
+        assert fields[-6:] == (0, COUNT, back, 0, -1, 0) and fields[2] == 77
         actions = stage.actions
         assert len(actions) == len(wanted)
         held = owner.read(fields[1], np.float64)
