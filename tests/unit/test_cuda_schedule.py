@@ -171,6 +171,24 @@ def test_a_warp_has_neighbours() -> None:
     assert len(sizes) == plan.warps and sizes.max() - sizes.min() <= 1
 
 
+@pytest.mark.parametrize("near", [False, True])
+def test_other_items_go_to_warps_without_components(
+    near: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where neighbours share a warp or a block, too: warps are not numbered by turns then."""
+    monkeypatch.setattr(Unit, "near", near)
+    few = unit(WARP * 40)
+    few = replace(few, cost=np.full_like(few.cost, 80.0))
+    shape = replace(schedule.choose([few], 4, False).shape, threads=8 * WARP, holds=False)
+    plan = schedule.LaunchPlan("grid", 8, shape, (1,))
+    inputs = schedule.pieces(schedule.INJECT, 0, 4000, plan.warps)
+    lists = schedule.distribute(plan, [few], [inputs])
+    kinds = [lists.items[a:b, 0] for a, b in zip(lists.offsets, lists.offsets[1:], strict=False)]
+    busy = sum(bool((what >= 0).any()) for what in kinds)
+    assert 0 < busy < plan.warps and len(inputs) >= plan.warps - busy
+    assert all(schedule.INJECT in what for what in kinds if not (what >= 0).any())
+
+
 def test_nothing_at_all() -> None:
     """A circuit without a kernel has a launch all the same: for inputs and recordings."""
     plan = schedule.choose([], 132, True)

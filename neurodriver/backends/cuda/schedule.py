@@ -400,12 +400,14 @@ def distribute(plan: LaunchPlan, units: Sequence[Task], others: Sequence[Items])
             busy = busy + np.bincount(theirs, work, warps)
         else:
             theirs, more = by_work(work, warps, first)
-            theirs, busy = order[theirs], busy + more
+            theirs = order[theirs]
+            busy[order] += more
         items, mine = np.concatenate([items, some]), np.concatenate([mine, theirs])
     rest = np.concatenate(list(others)) if others else np.zeros((0, 4), np.int32)
     turn = 1 - (rest[:, 0] == DELIVER) + (rest[:, 0] == RECORDED)
     rest = rest[np.argsort(turn, kind="stable")]
-    turns = [np.tile(order[busy == 0], ROUNDS - 1), order[np.argsort(busy, kind="stable")]]
+    load = busy[order]
+    turns = [np.tile(order[load == 0], ROUNDS - 1), order[np.argsort(load, kind="stable")]]
     theirs = np.resize(np.concatenate(turns), len(rest))
     return by_warp(np.concatenate([items, rest]), np.concatenate([mine, theirs]), warps)
 
