@@ -84,12 +84,15 @@ class Begun:
 
         Ctrl-C ends them after the present step.
         """
-        if self._steps is None or self._steps.is_mine():
+        steps = self._steps
+        if steps is None or steps.is_mine():
             return
-        self._steps.join()
-        failed, self._steps = self._steps.failed, None
-        if failed is not None:
-            raise failed
+        steps.join()
+        if self._steps is not steps:  # another thread has waited, too, and heard what went wrong
+            return
+        self._steps = None
+        if steps.failed is not None:
+            raise steps.failed
 
     def _end_early(self) -> None:
         """End steps that have begun after the present call into compiled code."""
