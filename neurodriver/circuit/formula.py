@@ -165,6 +165,14 @@ class CDouble(Printer):
     def number(self, node: tree.Number) -> str:
         return node.text + ".0" if node.whole else node.text
 
+    def binary(self, node: tree.Binary) -> str:
+        if node.sign not in ("%", "<<", ">>", "&", "|", "^"):
+            return super().binary(node)
+        left, right = self.expression(node.left), self.expression(node.right)
+        if node.sign == "%":
+            return f"nd_fmod((double)({left}), (double)({right}))"  # NaN where a divisor is 0
+        return f"((long long)({left}) {node.sign} (long long)({right}))"
+
     def call(self, node: tree.Call) -> str:
         return f"nd_{super().call(node)}"
 

@@ -206,6 +206,12 @@ class _CPlaces(CDouble):
             return f"nd_field_{name}[0]"
         return f"nd_index_{name}" if name in self.axes else super().name(name)
 
+    def binary(self, node: tree.Binary) -> str:
+        if node.sign != "%" or not self.inside:
+            return super().binary(node)
+        divisor = self.expression(node.right)  # an index of -1 is out of range
+        return f"(({divisor}) == 0 ? -1 : (long long){super().binary(node)})"
+
     def call(self, node: tree.Call) -> str:
         if node.name == "place":
             (one,) = node.arguments

@@ -139,7 +139,9 @@ class FieldPlace:
             part(values, self.rule.indexed, at, given, said)
             return cast("NDArray[Any]", values)
         number = at.get(ARRAY) if isinstance(at, Mapping) else None
-        if not isinstance(number, int | np.integer) or not 0 <= number < len(values):
+        if type(number) is bool or not isinstance(number, int | np.integer):
+            number = -1
+        if not 0 <= number < len(values):
             want = f"say which of the {len(values)} arrays: at={{'{ARRAY}': 0, ...}}"
             raise NeurodriverError(f"{said}: {want}")
         rest = {name: one for name, one in at.items() if name != ARRAY}

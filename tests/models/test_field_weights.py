@@ -241,6 +241,12 @@ WRONG: dict[str, Wrong] = {
     "a field smaller than the window": (
         lambda: filtered("bright[dy, 20]"), "must be finite, and its indices within the fields",
     ),
+    "remainder of a division by 0": (
+        lambda: filtered("bright[y % 0, 2]"), "must be finite, and its indices within the fields",
+    ),
+    "such a remainder outside an index": (
+        lambda: filtered("bright[2, 2] * (y % 0)"), "must be finite, and its indices",
+    ),
     "statements": (lambda: filtered("filters[theta, dy, dx];"), "an expression has no ';'"),
     "an array that is a number": (lambda: filtered("gain[theta]"), "is a field and no array"),
     "a name twice": (
