@@ -74,6 +74,22 @@ def test_what_is_asked_waits() -> None:
         assert np.array_equal(lpu["cells"].get("V"), V)
 
 
+def test_two_threads_wait() -> None:
+    """The one that comes second finds that the first one has cleared the steps."""
+    with nd.LPU(CIRCUIT, 1e-4) as lpu:
+        lpu.begin(3)
+        steps: Any = lpu._steps
+        join = steps.join
+
+        def join_late() -> None:
+            join()
+            lpu._steps = None
+
+        steps.join = join_late
+        lpu.wait()
+        assert lpu.step == 3
+
+
 def test_an_error_is_raised_where_it_is_waited_for() -> None:
     """Once, with the words of the input; other LPUs are not concerned."""
 
