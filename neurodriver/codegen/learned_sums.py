@@ -14,6 +14,7 @@ from ..model.text import block
 from ..plan.arrays import Key, Kind, ReceptorOwner, depth, width
 from ..plan.sums.learned import LearnedSum
 from .component import ComponentText
+from .cpu.stored_inputs import DATUM
 from .cpu.sums import SumText
 from .rules import RuleText
 
@@ -65,7 +66,8 @@ class LearnedSumText(SumText):
         if self.gather.tail:
             lines.append(self._array("tail", "long long"))
         lines += [
-            f"real *const nd_{one}_{name} = {self._pointer(one, 'real')};" for one in self.plan.own
+            f"real *const nd_{DATUM.format(one)}_{name} = {self._pointer(one, 'real')};"
+            for one in self.plan.own
         ]
         learning = self._pointer("learning", "const long long")
         lines.append(f"const bool nd_learns_{name} = {learning}[0] != 0;")
@@ -232,7 +234,7 @@ class LearnedSumText(SumText):
 
     def stored(self, place: str) -> list[str]:
         """Return where the numbers of the synapse at a place are."""
-        return [f"nd_{one}_{self.access.name}[{place}]" for one in self.plan.own]
+        return [self.datum(one, place) for one in self.plan.own]
 
     def add(self, value: str, place: str, live: str, rank: str = "") -> list[str]:
         """Return the lines that add the connection of lane ``nd_l`` where ``live`` holds."""

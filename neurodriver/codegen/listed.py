@@ -13,6 +13,7 @@ from ..model.text import block
 from ..model.texts import INDEX, SIZE, sizes_of_sources
 from ..plan.sums.listed import ListedConnections
 from .component import ComponentText
+from .cpu.stored_inputs import DATUM
 from .cpu.sums import SumText
 
 
@@ -42,16 +43,16 @@ class ListedText(SumText):
 
     def storage(self) -> list[str]:
         """Declare how the connections are stored, and their data."""
-        lines = [self._array("start", "long long"), self._array(INDEX, "int")]
-        lines += [self._array(name, "int") for name in self.access.places]
+        lines = [self._array("start", "long long"), self._array(INDEX, "int", DATUM.format(INDEX))]
         sizes = sizes_of_sources(self.component.model, self.access)
-        lines += [self._array(f"{axis}{SIZE}", "int") for axis in sizes]
+        of_sources = [*self.access.places, *(f"{axis}{SIZE}" for axis in sizes)]
+        lines += [self._array(name, "int", DATUM.format(name)) for name in of_sources]
         for name in self.access.connection if self.gather.edges else ():
             if name in self.written:
                 pointer = self._pointer(name, "real")
-                lines.append(f"real *nd_{name}_{self.access.name} = {pointer};")
+                lines.append(f"real *nd_{DATUM.format(name)}_{self.access.name} = {pointer};")
             else:
-                lines.append(self._array(name, "real"))
+                lines.append(self._array(name, "real", DATUM.format(name)))
         return lines
 
     def each_lines(self, node: tree.Each, body: Callable[[], list[str]]) -> list[str]:
@@ -76,4 +77,4 @@ class ListedText(SumText):
         place = f"nd_c_{loop}"
         if name == self.access.variable:
             return self.read(place)
-        return f"nd_{name}_{self.access.name}[{place}]"
+        return self.datum(name, place)

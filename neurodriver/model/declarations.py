@@ -20,6 +20,12 @@ OF_POPULATIONS = frozenset(
 )
 """Names of what a population takes and has, which no field or source can have."""
 
+OF_CONNECTIONS = frozenset(
+    "back block code degree element event_back event_block event_element event_first event_head "
+    "event_rank event_target first index mask multiple start stride tail unit".split()
+)
+"""Names of what is stored beside the variables of a connection, which have others."""
+
 
 def several(given: Any, where: str) -> Iterable[Any]:
     """Return what a class declares as a list; raise ModelError for something else."""
@@ -53,6 +59,10 @@ def check_declarations(cls: Any) -> None:
             raise ModelError(f"{where}: '{name}' is not a usable name (letters, digits and _)")
         if name in RESERVED or name.startswith("nd_"):
             raise ModelError(f"{where}: the name '{name}' is reserved; choose another")
+    for access in cls.accesses:
+        if stored := next((name for name in access.connection if name in OF_CONNECTIONS), ""):
+            said = f"a connection variable '{stored}' would be mistaken for a table of connections"
+            raise ModelError(f"{where}.accesses['{access.name}']: {said}; choose another name")
     for name in (*cls.fields, *cls.sources):
         if name in OF_POPULATIONS:
             raise ModelError(f"{where}: the name '{name}' belongs to populations; choose another")

@@ -9,6 +9,7 @@ from typing import Any
 
 from ..errors import Faults, ModelError, near, shown
 from .component import Parameter
+from .declarations import OF_CONNECTIONS
 from .language.words import RESERVED
 from .rule_calls import call_of
 from .rule_sums import sums_of
@@ -149,7 +150,7 @@ def _check_calls(cls: Any, own: set[str], faults: Faults) -> None:
 
 
 def _is_stored(name: str, where: list[str]) -> bool:
-    return name in STORED and bool({*where} & {"synapse", "pre", "post"})
+    return name in STORED | OF_CONNECTIONS and bool({*where} & {"synapse", "pre", "post"})
 
 
 def _usable(name: Any) -> bool:

@@ -122,7 +122,7 @@ def _said(program: Program, key: Key) -> str:
         return f"the field '{owner.name}'"
     if isinstance(owner, VariableOwner):
         return f"rows of '{owner.name}'"
-    return "all else"
+    return "numbers of the run"
 
 
 def _name(program: Program, number: int) -> str:

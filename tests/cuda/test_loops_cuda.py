@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from connection_names import NAMES, potentials
 from looped import DT, circuit, measured
 
 import neurodriver as nd
@@ -37,3 +38,10 @@ def test_sizes_of_the_populations_of_sources(dtype: str, executor: str) -> None:
     assert len(np.unique(found[0][2])) > 1
     for mine, other in zip(*found, strict=True):
         assert mine.tobytes() == other.tobytes()
+
+
+@pytest.mark.parametrize("loop", [False, True], ids=["sum", "loop"])
+@pytest.mark.parametrize("name", NAMES)
+def test_names_of_connection_variables(name: str, loop: bool) -> None:
+    wanted = potentials("w", loop, backend="cpu")
+    assert np.array_equal(potentials(name, loop, backend="cuda"), wanted)

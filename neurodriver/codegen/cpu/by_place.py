@@ -35,7 +35,7 @@ class UnstoredText(SumText):
                  f"const long long nd_depth_{name} = {a.integer(depth(variable))};",
                  f"const long long nd_width_{name} = {a.integer(width(variable))};"]  # fmt: skip
         lines += [self._array(one, "int") for one in TABLES if one in self.gather.arrays]
-        return lines + [self._array(n, "real") for n in self.varied]
+        return lines + self.data_arrays()
 
     @property
     def back(self) -> str:

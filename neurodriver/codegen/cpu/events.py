@@ -19,10 +19,13 @@ from ..component import ComponentText
 from ..listed import ListedText
 from .by_place import UnstoredText
 from .fanout import FanoutText
+from .stored_inputs import DATUM
 from .sums import SumText
 
 LISTED = 4096
 """Largest number of arriving connections of one call."""
+
+_DATUM = f"event_{DATUM}"
 
 _LANE = "for (int nd_l = 0; nd_l < ND_LANES; ++nd_l)"
 
@@ -67,7 +70,7 @@ class EventText(SumText):
         kinds |= {"back": "int", "block": "int"} | ({} if in_order else {"rank": "int"})
         lines = super().head()
         lines += [self._array(f"event_{array}", kind) for array, kind in kinds.items()]
-        lines += [self._array(f"event_{n}", "real") for n in self.varied]
+        lines += [self._array(f"event_{n}", "real", _DATUM.format(n)) for n in self.varied]
         heads = self._pointer("event_head", "int")
         if self.gather.back is None:
             lines.append(f"bool nd_silent_{name} = true;")
@@ -148,7 +151,7 @@ class EventText(SumText):
         kind = self.kind
         declared, *rest = super().loop(earlier)
         data = [
-            f"const real {n} = nd_event_{n}_{name}[nd_p];" if n in self.varied
+            f"const real {n} = nd_{_DATUM.format(n)}_{name}[nd_p];" if n in self.varied
             else f"const real {n} = nd_u_{name}_{n};"
             for n in self.access.connection
         ]  # fmt: skip

@@ -7,6 +7,9 @@ from ...plan.arrays import activity, depth, width
 from ...plan.sums.gather import Gather
 from ..component import ComponentText
 
+DATUM = "datum_{}"
+"""Name of the array of a connection variable in text, which no table of a plan has."""
+
 INDEXED = ("single", "sliced", "lattice", "rows")
 """Forms that look values up in a row."""
 
@@ -119,12 +122,16 @@ class StoredInputs:
         lines = [self._array(array, kind) for array, kind in wide if array in self.gather.arrays]
         if self.gather.tail:
             lines.append(self._array("tail", "long long"))
-        lines += [self._array(n, "real") for n in self.varied]
+        lines += self.data_arrays()
         lines += self.units()
         for n in self.access.connection:
             if n not in self.varied:
                 lines.append(f"const real nd_u_{name}_{n} = {self._number(n)};")
         return lines
+
+    def data_arrays(self) -> list[str]:
+        """Declare the connection variables that differ between connections."""
+        return [self._array(n, "real", DATUM.format(n)) for n in self.varied]
 
     def units(self) -> list[str]:
         """Declare what the weights are multiples of, where they are."""
@@ -135,9 +142,13 @@ class StoredInputs:
             return [self._array("unit", "real")]
         return [f"const real nd_one_{name} = {self._number('unit')};"]
 
-    def _array(self, array: str, kind: str) -> str:
+    def _array(self, array: str, kind: str, symbol: str = "") -> str:
         pointer = self._pointer(array, f"const {kind}")
-        return f"ND_FIXED({kind}) nd_{array}_{self.access.name} = {pointer};"
+        return f"ND_FIXED({kind}) nd_{symbol or array}_{self.access.name} = {pointer};"
+
+    def datum(self, variable: str, place: str) -> str:
+        """Return a connection variable at one stored connection."""
+        return f"nd_{DATUM.format(variable)}_{self.access.name}[{place}]"
 
     def read(self, place: str, element: str = "") -> str:
         """Return the value at one stored connection, or at an element that is known already."""
@@ -152,7 +163,7 @@ class StoredInputs:
         """Load the connection data of one stored connection."""
         name = self.access.name
         return [
-            f"const real {n} = nd_{n}_{name}[{place}];" if n in self.varied
+            f"const real {n} = {self.datum(n, place)};" if n in self.varied
             else f"const real {n} = nd_u_{name}_{n};"
             for n in self.access.connection
         ]  # fmt: skip

@@ -14,6 +14,7 @@ from ...model.text import block
 from ...plan.arrays import depth, width
 from ...plan.sums.gather import Gather
 from ...plan.sums.patches import TOGETHER, begins_bytes
+from ..cpu.stored_inputs import DATUM
 from ..cpu.sums import SumText
 from .thread_events import each
 from .thread_sums import ThreadSum
@@ -64,7 +65,8 @@ class PatchText(SumText):
         lines = [
             f"nd_patch_copy({self.at(n, 'int')}, nd_{n}_{name}.at, {sizes[n]});" for n in sizes
         ]
-        weights = f"{self.at('weight', 'real')}, nd_weight_{name}.at, {limits['offsets']}"
+        source = f"nd_{DATUM.format('weight')}_{name}.at"
+        weights = f"{self.at('weight', 'real')}, {source}, {limits['offsets']}"
         return [*lines, *([f"nd_patch_copy({weights});"] if self.varied else [])]
 
     def stage(self) -> str:
@@ -89,8 +91,9 @@ class PatchThreadSum(ThreadSum):
         wide, pitch = limits["wide"], limits["pitch"]
         place = f"nd_lane() / {wide} * {pitch} + nd_lane() % {wide}"
         turn = f"(32 * nd_i / {wide} * {pitch} + 32 * nd_i % {wide})"
-        columns = [("delta", "int"), *((n, "real") for n in self.s.varied)]
-        table = {n: self.s.at(n, kind) for n, kind in columns}
+        columns = [("delta", "int"), *((DATUM.format(n), "real") for n in self.s.varied)]
+        table = {DATUM.format(n): self.s.at(n, "real") for n in self.s.varied}
+        table["delta"] = self.s.at("delta", "int")
         ask = [f"nd_four({table[n]} + nd_p + {{}}, nd_{{}}_{n});" for n, _ in columns]
         loads = f"nd_h[nd_b][nd_i] = *((const real *)(nd_mine + nd_e_delta[nd_b]) + {turn});"
         add = [

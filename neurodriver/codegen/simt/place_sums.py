@@ -11,6 +11,7 @@ from ...model.text import block
 from ...plan.sums.by_place import TOGETHER
 from .. import reductions
 from ..cpu.by_place import UnstoredText
+from ..cpu.stored_inputs import DATUM
 from .thread_sums import ThreadSum
 
 _EACH = f"for (int nd_b = 0; nd_b < {TOGETHER}; ++nd_b)"
@@ -52,7 +53,7 @@ class PlaceThreadSum(ThreadSum):
 
     def write(self) -> list[str]:
         """Return the lines that add all that a component reads to ``nd_acc``."""
-        name, varied = self.name, self.s.varied
+        name, varied = self.name, [DATUM.format(n) for n in self.s.varied]
         entry = f"nd_entry_at(nd_entry_{name}, nd_p + {{}})"
         values = [
             *[f"nd_h_{n}[nd_b] = nd_{n}_{name}[nd_p + nd_b];" for n in varied],

@@ -18,6 +18,7 @@ from ...native.buffers import LANES
 from ...plan.sums.gather import MANY, NEAR, Gather
 from .. import reductions
 from ..component import ComponentText
+from ..cpu.stored_inputs import DATUM
 from ..cpu.sums import SumText
 from .slice_sums import sliced
 from .warp_sums import KEPT_ROUNDS, all_records, event_rows, lattice, rows
@@ -94,7 +95,7 @@ class ThreadSum:
         columns = [("element", "int")] if "element" in self.s.gather.arrays else []
         columns += [("back", "int")] if "back" in self.s.gather.arrays else []
         self.places = columns
-        self.columns = columns + [(n, "real") for n in self.s.varied]
+        self.columns = columns + [(DATUM.format(n), "real") for n in self.s.varied]
         self.together = self.form == "rows" and not spec.is_event(self.s.access.variable)
 
     @property
@@ -258,7 +259,7 @@ class ThreadSum:
     def data(self, column: str) -> list[str]:
         """Declare the data of a connection; ``column`` is a format string for their names."""
         return [
-            f"const real {n} = {column.format(n)};" if n in self.s.varied
+            f"const real {n} = {column.format(DATUM.format(n))};" if n in self.s.varied
             else f"const real {n} = nd_u_{self.name}_{n};"
             for n in self.s.access.connection
         ]  # fmt: skip

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...model.text import block
+from ..cpu.stored_inputs import DATUM
 
 if TYPE_CHECKING:
     from .thread_sums import ThreadSum
@@ -86,7 +87,7 @@ def all_records(one: ThreadSum) -> list[str]:
 
 def _columns(one: ThreadSum) -> list[tuple[str, str]]:
     """Return the columns of a record with their types."""
-    return [("element", "int"), ("mask", "int"), *[(n, "real") for n in one.s.varied]]
+    return [("element", "int"), ("mask", "int"), *[(DATUM.format(n), "real") for n in one.s.varied]]
 
 
 def _record(one: ThreadSum, column: str, kind: str, round_: str) -> str:
