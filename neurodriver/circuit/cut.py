@@ -18,7 +18,7 @@ from ..model.kinds import VariableKind
 from ..ports import Pattern
 from .circuit import Circuit, Column, Connections, Group, Port
 from .drawn import Drawn
-from .drawn_share import crossings, is_divided, share_of
+from .drawn_share import DrawnShare, PartNumbers, crossing, is_divided
 from .plastic import with_largest
 from .pointers import pointers
 from .random_keys import own_keys
@@ -111,10 +111,10 @@ class Bridge:
 def bridges_of(circuit: Circuit, of: Numbers, names: Sequence[str]) -> list[Bridge]:
     """Return what flows between the parts, ordered by source, target and variable."""
     found: dict[tuple[int, int, str], list[Numbers]] = {}
+    divided = []
     for links in circuit.connections:
         if isinstance(links, Drawn) and is_divided(circuit, links):
-            for first, second, sources in crossings(links, of, len(names)):
-                found.setdefault((first, second, links.variable), []).append(sources)
+            divided.append(links)
             continue
         a, b = of[links.source], of[links.target]
         across = np.flatnonzero(a != b)
@@ -133,13 +133,26 @@ def bridges_of(circuit: Circuit, of: Numbers, names: Sequence[str]) -> list[Brid
             sources = links.source[across[pairs == pair]].astype(np.int64)
             first, second = divmod(pair, len(names))
             found.setdefault((first, second, links.variable), []).append(sources)
+    for variable, sends_to in crossing(divided, of, len(names)).items():
+        for sender, second in np.argwhere(_sending_parts(sends_to, of)).tolist():
+            sources = np.flatnonzero(sends_to[:, second] & (of == sender))
+            found.setdefault((sender, second, variable), []).append(sources)
     out = []
     for (first, second, variable), parts in sorted(found.items()):
         sends = f"/{names[first]}/to_{names[second]}/{variable}"
         takes = f"/{names[second]}/from_{names[first]}/{variable}"
-        sources = np.unique(np.concatenate(parts))
+        sends_it = np.zeros(circuit.count, bool)
+        sends_it[np.concatenate(parts)] = True
+        sources = np.flatnonzero(sends_it)
         out.append(Bridge(first, second, variable, sources, sends, takes))
     return out
+
+
+def _sending_parts(sends_to: NDArray[np.bool_], of: Numbers) -> NDArray[np.bool_]:
+    """Return which parts send to which, from the parts that each component sends to."""
+    parts = sends_to.shape[1]
+    counts = [np.bincount(of, column, minlength=parts) for column in sends_to.T]
+    return np.stack(counts, axis=1) > 0
 
 
 def _check_steps(circuit: Circuit, links: Connections, across: Numbers) -> None:
@@ -212,8 +225,9 @@ def _part(circuit: Circuit, of: Numbers, part: int, name: str, bridges: list[Bri
         columns = {key: np.concatenate(parts) for key, parts in labels.items()}
         uids = np.strings.add("port ", columns["selector"])
         groups.append(Group(Port, {}, len(uids), uids, columns))
+    numbers = part_numbers(number, entries)
     whole = map(with_largest, circuit.connections)
-    links = [into_part(circuit, links, of, part, number, entries).expanded() for links in whole]
+    links = [into_part(circuit, links, of, part, numbers).expanded() for links in whole]
     kept = tuple(one for one in links if len(one))
     namespace = circuit.random_namespace or ""
     connections = kept + tuple(outgoing)
@@ -258,26 +272,18 @@ def own_groups(circuit: Circuit, of: Numbers, part: int) -> tuple[list[Group], N
     return groups, number
 
 
+def part_numbers(own: Numbers, entries: Sequence[tuple[Bridge, int]]) -> PartNumbers:
+    """Return the numbers in a part; ``entries`` has the first import of each bridge into it."""
+    return PartNumbers(own, [(one.variable, one.sources, first) for one, first in entries])
+
+
 def into_part(
-    circuit: Circuit,
-    links: Connections,
-    of: Numbers,
-    part: int,
-    number: Numbers,
-    entries: list[tuple[Bridge, int]],
+    circuit: Circuit, links: Connections, of: Numbers, part: int, numbers: PartNumbers
 ) -> Connections:
     """Return the connections into one part, in their order; those from elsewhere from ports."""
+    sources, targets = numbers.sources(links.variable), numbers.targets
     if isinstance(links, Drawn) and is_divided(circuit, links):
-        every = number.copy()
-        for one, first in entries:
-            if one.variable == links.variable:
-                every[one.sources] = first + np.arange(len(one.sources))
-        return share_of(links, every, number)
+        return DrawnShare(links, sources, targets)
     mine = links.taken(np.flatnonzero(of[links.target] == part))
-    source = number[mine.source]
-    for one, first in entries:
-        if one.variable == links.variable:
-            there = of[mine.source] == one.source
-            source[there] = first + np.searchsorted(one.sources, mine.source[there])
-    ends = source.astype(np.int32), number[mine.target].astype(np.int32)
+    ends = sources.table[mine.source], targets.table[mine.target]
     return replace(mine, source=ends[0], target=ends[1])

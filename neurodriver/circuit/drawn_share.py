@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import cached_property
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,77 @@ from .drawing import Rows, reaches
 from .drawn import Drawn
 
 Numbers = NDArray[np.int64]
+
+SURE = 16.0
+"""Expected connections of a source into a part from which on it is taken to have one."""
+
+
+class Numbering:
+    """The number in one part of each component of a circuit; negative: not there.
+
+    Many projections have the same ends, so what is found out about a range is kept.
+
+    Parameters
+    ----------
+    table : (components,) int32
+    """
+
+    def __init__(self, table: NDArray[np.int32]) -> None:
+        self.table = table
+        self._runs: dict[range, list[tuple[int, int]]] = {}
+        self._told: dict[range, bytes] = {}
+
+    def of(self, components: range) -> NDArray[np.int32]:
+        """Return the numbers of some components."""
+        return self.table[components.start : components.stop]
+
+    def runs(self, components: range) -> list[tuple[int, int]]:
+        """Return the numbers that some components have, as ranges (first, end) that ascend."""
+        if components not in self._runs:
+            number = self.of(components)
+            found = np.sort(number[number >= 0]).astype(np.int64)
+            gaps, end = np.diff(found) > 1, np.ones(min(len(found), 1), bool)
+            first, last = found[np.append(end, gaps)], found[np.append(gaps, end)]
+            self._runs[components] = list(zip(first.tolist(), (last + 1).tolist(), strict=True))
+        return self._runs[components]
+
+    def span(self, components: range) -> range:
+        """Return the numbers from the least to the greatest one of some components."""
+        runs = self.runs(components)
+        return range(runs[0][0], runs[-1][1]) if runs else range(0)
+
+    def told(self, components: range) -> bytes:
+        """Return what a digest takes in of some components."""
+        if components not in self._told:
+            self._told[components] = hashlib.sha256(self.of(components).tobytes()).digest()
+        return self._told[components]
+
+
+class PartNumbers:
+    """The numbers in a part: of its components, and of the imports that stand for others.
+
+    Parameters
+    ----------
+    own : (components,) int64
+        Negative for components of other parts.
+    imports : sequence of (str, (n,) int64, int)
+        Variable, the components that send it, ascending, and the number of the first import.
+    """
+
+    def __init__(self, own: Numbers, imports: Sequence[tuple[str, Numbers, int]]) -> None:
+        self.targets = Numbering(own.astype(np.int32))
+        self._imports = imports
+        self._sources: dict[str, Numbering] = {}
+
+    def sources(self, variable: str) -> Numbering:
+        """Return the numbers of what sends a variable."""
+        if variable not in self._sources:
+            table = self.targets.table.copy()
+            for sent, components, first in self._imports:
+                if sent == variable:
+                    table[components] = np.arange(first, first + len(components))
+            self._sources[variable] = Numbering(table)
+        return self._sources[variable]
 
 
 class DrawnShare(Drawn):
@@ -26,37 +97,44 @@ class DrawnShare(Drawn):
     ----------
     whole : Drawn
         One that `is_divided`.
-    sources, targets : (sources,) and (targets,) int32
-        Number of each in the part; targets ascend. Negative: in another part, or no source of this
-        part.
+    source_numbers, target_numbers : Numbering
+        Those of the targets ascend. A source without a number is none of this part.
     """
 
-    _sources: NDArray[np.int32]
-    targets: NDArray[np.int32]
+    source_numbers: Numbering
+    target_numbers: Numbering
 
-    def __init__(
-        self, whole: Drawn, sources: NDArray[np.int32], targets: NDArray[np.int32]
-    ) -> None:
+    def __init__(self, whole: Drawn, sources: Numbering, targets: Numbering) -> None:
         super().__init__(whole.projection, whole.ends, whole.key, (whole.weight, whole.latency))
-        vars(self).update(_sources=sources, targets=targets)
+        vars(self).update(source_numbers=sources, target_numbers=targets)
 
     def __len__(self) -> int:
         return self._drawn_length
 
     @property
+    def is_empty(self) -> bool:
+        return not self.begins or not self.reached
+
+    @property
     def sources(self) -> NDArray[np.int32]:
-        return self._sources
+        return self.source_numbers.of(self.ends.source)
 
-    @cached_property
+    @property
+    def targets(self) -> NDArray[np.int32]:
+        """Number of each target in the part, (targets,); negative: in another part."""
+        return self.target_numbers.of(self.ends.target)
+
+    @property
     def begins(self) -> range:
-        return _span(self._sources)
+        return self.source_numbers.span(self.ends.source)
 
-    @cached_property
+    @property
     def reached(self) -> range:
-        return _span(self.targets)
+        return self.target_numbers.span(self.ends.target)
 
     def begin_in(self, first: int, last: int) -> bool:
-        return bool(((self._sources >= first) & (self._sources < last)).any())
+        runs = self.source_numbers.runs(self.ends.source)
+        return any(start < last and end > first for start, end in runs)
 
     def rows(self, window: range | None = None, threads: int | None = None) -> Rows:
         laws = self.weight, self.latency
@@ -65,13 +143,8 @@ class DrawnShare(Drawn):
 
     def told(self) -> Iterator[bytes]:
         yield from super().told()
-        yield self._sources.tobytes() + self.targets.tobytes()
-
-
-def _span(numbers: NDArray[np.int32]) -> range:
-    """Return the range of numbers from the least to the greatest, without negative ones."""
-    found = numbers[numbers >= 0]
-    return range(int(found.min()), int(found.max()) + 1) if len(found) else range(0)
+        yield self.source_numbers.told(self.ends.source)
+        yield self.target_numbers.told(self.ends.target)
 
 
 def is_divided(circuit: Circuit, links: Connections) -> bool:
@@ -82,43 +155,77 @@ def is_divided(circuit: Circuit, links: Connections) -> bool:
     return circuit.phase_of is None and not conducts
 
 
-def share_of(links: Drawn, source: Numbers, target: Numbers) -> DrawnShare:
-    """Return the connections into a part; both arrays have the numbers in it of all components."""
-    ends = links.ends
-    own = [number[end.start : end.stop].astype(np.int32) for number, end in
-           ((source, ends.source), (target, ends.target))]  # fmt: skip
-    return DrawnShare(links, *own)
+def crossing(projections: Iterable[Drawn], of: Numbers, parts: int) -> dict[str, NDArray[np.bool_]]:
+    """Return which other parts each component sends a variable to, variable -> (count, parts).
+
+    A component that should have ``SURE`` connections into a part or more is taken to have one.
+    Other projections are drawn, unless it is known of all their sources that they send.
+
+    Parameters
+    ----------
+    projections : iterable of Drawn
+        Those that are divided.
+    of : (count,) int64
+        Part of each component.
+    parts : int
+    """
+    out: dict[str, NDArray[np.bool_]] = {}
+    shares: dict[range, NDArray[np.float64]] = {}
+    rest: list[tuple[Drawn, NDArray[np.bool_]]] = []
+    for links in projections:
+        if links.variable not in out:
+            out[links.variable] = np.zeros((len(of), parts), bool)
+        found = out[links.variable]
+        source, target = links.ends.source, links.ends.target
+        if target not in shares:
+            here = of[target.start : target.stop]
+            shares[target] = np.bincount(here, minlength=parts) / max(len(here), 1)
+        degree = (links.mean_degree or 0.0) * len(target) / max(len(source), 1)
+        sure = degree * shares[target] >= SURE
+        found[source.start : source.stop, sure] = True
+        if (rare := (shares[target] > 0) & ~sure).any():
+            rest.append((links, rare))
+    for links, rare in rest:
+        source, target = links.ends.source, links.ends.target
+        mine = out[links.variable][source.start : source.stop]
+        if mine[:, rare].all():
+            continue
+        there = of[target.start : target.stop].astype(np.int32)
+        mine |= reaches(links.projection.rule, links.ends, links.key, there, parts)
+    for found in out.values():
+        found[np.arange(len(of)), of] = False
+    return out
 
 
-def crossings(links: Drawn, of: Numbers, parts: int) -> Iterator[tuple[int, int, Numbers]]:
-    """Yield source part, target part and the sources, ascending, of connections that cross."""
-    ends = links.ends
-    there = of[ends.target.start : ends.target.stop].astype(np.int32)
-    found = reaches(links.projection.rule, ends, links.key, there, parts)
-    here = of[ends.source.start : ends.source.stop]
-    for first in range(parts):
-        for second in range(parts):
-            mine = np.flatnonzero(found[:, second] & (here == first)) if first != second else ()
-            if len(mine):
-                yield first, second, ends.source.start + np.asarray(mine, np.int64)
-
-
-def least_steps(links: Drawn, of: Numbers, dt: float, most: int) -> int:
+def least_steps(projections: Iterable[Drawn], of: Numbers, dt: float, most: int) -> int:
     """Return the least latency of connections that cross, in steps, or ``most`` if it is less.
 
-    Delays are drawn only if they may be shorter than ``most`` steps.
+    Delays are drawn only if they may be shorter than what is known, those of small projections
+    first.
     """
-    least = max(int(np.rint(min(links.latency.least / dt, most))), 1)
-    ends, parts = links.ends, int(of.max(initial=0)) + 1
-    here, there = (of[end.start : end.stop] for end in (ends.source, ends.target))
-    if links.latency.least == links.latency.most and least < most:
-        return least if any(True for _ in crossings(links, of, parts)) else most
-    every = np.arange(ends.target.start, ends.target.stop, dtype=np.int32)
-    for part in np.unique(there).tolist():
-        if least < most and (here != part).any():
-            targets = np.where(there == part, every, -1).astype(np.int32)
-            rows = DrawnShare(links, links.sources, targets).rows()
-            rows.place(np.empty(rows.edges, np.int32))
-            low = rows.span(dt)[0][here != part]
-            most = min(most, int(low[low > 0].min(initial=most)))
+    count, parts = np.arange(len(of), dtype=np.int32), int(of.max(initial=0)) + 1
+    into: dict[int, Numbering] = {}
+    for links in sorted(projections, key=_expected):
+        least = max(int(np.rint(min(links.latency.least / dt, most))), 1)
+        if least >= most:
+            continue
+        if links.latency.least == links.latency.most:
+            found = crossing([links], of, parts)
+            most = least if found[links.variable].any() else most
+            continue
+        here, there = (of[end.start : end.stop] for end in (links.ends.source, links.ends.target))
+        for part in np.unique(there).tolist():
+            if least < most and (here != part).any():
+                if part not in into:
+                    into[part] = Numbering(np.where(of == part, count, np.int32(-1)))
+                rows = DrawnShare(links, Numbering(count), into[part]).rows()
+                rows.place(np.empty(rows.edges, np.int32))
+                low = rows.span(dt)[0][here != part]
+                most = min(most, int(low[low > 0].min(initial=most)))
     return most
+
+
+def _expected(links: Drawn) -> float:
+    """Return how many connections are expected."""
+    degree = links.mean_degree
+    return np.inf if degree is None else degree * len(links.ends.target)

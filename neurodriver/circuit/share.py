@@ -13,8 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..model.kinds import VariableKind
-from .circuit import Circuit, Group, Port
-from .cut import Bridge, bridges_of, into_part, own_groups
+from .circuit import Circuit, Connections, Group, Port
+from .cut import Bridge, bridges_of, into_part, own_groups, part_numbers
+from .drawn_share import DrawnShare
+from .groups import Numbered
 from .plastic import with_largest
 
 Numbers = NDArray[np.int64]
@@ -83,17 +85,23 @@ def _share(circuit: Circuit, of: Numbers, part: int, bridges: list[Bridge], send
         first += len(one.sources)
     imported = first - int((of == part).sum())
     if imported:
-        uids = np.strings.add("import ", np.arange(imported).astype("U"))
-        groups.append(Group(Port, {}, imported, uids, hidden=True, sends=sends))
+        names = Numbered((("import", imported),))
+        groups.append(Group(Port, {}, imported, names, hidden=True, sends=sends))
     whole = map(with_largest, circuit.connections)
-    links = [into_part(circuit, one, of, part, number, entries) for one in whole]
+    numbers = part_numbers(number, entries)
+    links = [into_part(circuit, one, of, part, numbers) for one in whole]
     made = Circuit.from_columns(
         circuit.name,
         groups,
-        tuple(one for one in links if len(one)),
+        tuple(one for one in links if not _is_empty(one)),
         source=circuit.source,
         random_namespace=circuit.random_namespace or "",
     )
     events = circuit.kinds.updated(VariableKind.EVENT)
     own = len(groups) - 1 if imported else -1
     return Share(part, made, own, incoming, outgoing, frozenset(events))
+
+
+def _is_empty(links: Connections) -> bool:
+    """Whether there is no connection; a share of a projection is not drawn to know it."""
+    return links.is_empty if isinstance(links, DrawnShare) else not len(links)

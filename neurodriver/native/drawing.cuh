@@ -6,24 +6,23 @@
  * math.h, philox.h, projection_rule.h and the words of a GPU.
  */
 
-/* Some rows of a projection, whose sources are neighbours in memory, and what is asked of them. */
+/* What is asked of a projection: the connections of some of its sources into some of its targets. */
 struct nd_piece {
-    integer rule, first, last;      /* rows */
-    integer element;                /* row 0 in the arrays of sources */
-    integer from, to, origin;       /* wanted targets; number of target 0 */
-    integer span;                   /* where its least and greatest delay stand */
+    integer rule;
+    integer whole;                  /* whether all targets are wanted */
     integer room;                   /* connections that a warp has shared memory for */
+    const int *source, *target;     /* number of each, negative where it is not wanted */
     const int *length;              /* of each row */
     const integer *begin;           /* ND_INTO: where the row stands in `listed`, else null */
     const int *listed;
 };
 
 /* What is found out: of each source (number, how many are due in the next step, least and greatest
- * delay in steps), of each piece (delays in steps), of each target (number, least |weight| above 0
+ * delay in steps), of each projection (greatest delay in steps), of each target (number, least |weight| above 0
  * and greatest as bits, their sum in whole 1 / scale, and, where all are multiples of `grid`, the
  * greatest common divisor of the multiples). */
 struct nd_found {
-    int *count, *near, *low, *high, *span, *degree;
+    int *count, *near, *low, *high, *longest, *degree;
     word *least, *greatest, *total, *divisor;
     double scale, grid;
 };
@@ -167,18 +166,20 @@ ND_KERNEL void nd_survey(const nd_rule *rules, const nd_piece *pieces, integer w
     const nd_found found = *given;
     const nd_piece p = pieces[which];
     const nd_rule *r = rules + p.rule;
-    int *to = nd_row_memory(p.room), low = 0x7fffffff, high = 0;
-    for (integer s = p.first + nd_warp_of_all(); s < p.last; s += nd_number_of_all() / ND_WARP) {
+    int *to = nd_row_memory(p.room), longest = 0;
+    for (integer s = nd_warp_of_all(); s < r->sources; s += nd_number_of_all() / ND_WARP) {
+        const integer source = p.source[s];
+        if (source < 0) continue;
         const int length = nd_row(r, p, s, to);
         int count = 0, near = 0, least = 0x7fffffff, most = 0;
         for (int i = nd_lane(); i < length; i += ND_WARP) {
-            if (to[i] < p.from || to[i] >= p.to) continue;
+            const integer t = p.target[to[i]];
+            if (t < 0) continue;
             const int steps = (int)nd_fmin((double)nd_steps(
                 nd_value(r->delay, r->key, s, i, ND_DELAY), dt), 2147483647.0);
             least = steps < least ? steps : least, most = steps > most ? steps : most;
             ++count, near += steps == 1;
             const double size = nd_fabs(nd_value(r->weight, r->key, s, i, ND_WEIGHT));
-            const integer t = to[i] + p.origin;
             nd_add(found.degree + t, 1);
             if (size > 0) nd_lower_to(found.least + t, nd_bits(size));
             nd_raise_to(found.greatest + t, nd_bits(size));
@@ -187,20 +188,17 @@ ND_KERNEL void nd_survey(const nd_rule *rules, const nd_piece *pieces, integer w
         }
         count = (int)nd_total(count), near = (int)nd_total(near);
         if (most) {
-            nd_lower_to(found.low + p.element + s, least);
-            nd_raise_to(found.high + p.element + s, most);
+            nd_lower_to(found.low + source, least);
+            nd_raise_to(found.high + source, most);
         }
-        low = least < low ? least : low, high = most > high ? most : high;
+        longest = most > longest ? most : longest;
         if (nd_lane() == 0) {
-            found.count[p.element + s] += count;
-            found.near[p.element + s] += near;
+            found.count[source] += count;
+            found.near[source] += near;
         }
         nd_together();   /* before the next row takes the memory */
     }
-    if (high) {
-        nd_lower_to(found.span + 2 * p.span, low);
-        nd_raise_to(found.span + 2 * p.span + 1, high);
-    }
+    if (longest) nd_raise_to(found.longest + p.rule, longest);
 }
 
 /* How far |weights| are from whole units, as nd_remainders in projections.h; `rest` and `most` hold
@@ -211,12 +209,13 @@ ND_KERNEL void nd_survey_units(const nd_rule *rules, const nd_piece *pieces, int
     const nd_piece p = pieces[which];
     const nd_rule *r = rules + p.rule;
     int *to = nd_row_memory(p.room);
-    for (integer s = p.first + nd_warp_of_all(); s < p.last; s += nd_number_of_all() / ND_WARP) {
+    for (integer s = nd_warp_of_all(); s < r->sources; s += nd_number_of_all() / ND_WARP) {
+        const integer source = p.source[s];
+        if (source < 0) continue;
         const int length = nd_row(r, p, s, to);
         for (int i = nd_lane(); i < length; i += ND_WARP) {
-            if (to[i] < p.from || to[i] >= p.to) continue;
-            const integer t = to[i] + p.origin;
-            if (!(unit[t] == unit[t])) continue;
+            const integer t = p.target[to[i]];
+            if (t < 0 || !(unit[t] == unit[t])) continue;
             const double size = nd_fabs(nd_value(r->weight, r->key, s, i, ND_WEIGHT));
             const double ratio = nd_fmin(size / unit[t], 0x1p60);
             const double whole = nd_rint(ratio), apart = nd_fabs(ratio - whole);
@@ -245,18 +244,19 @@ ND_KERNEL void nd_write(const nd_rule *rules, const nd_piece *pieces, integer wh
     const nd_piece p = pieces[which];
     const nd_rule *r = rules + p.rule;
     int *to = nd_row_memory(p.room);
-    for (integer s = p.first + nd_warp_of_all(); s < p.last; s += nd_number_of_all() / ND_WARP) {
+    for (integer s = nd_warp_of_all(); s < r->sources; s += nd_number_of_all() / ND_WARP) {
+        const integer source = p.source[s];
+        if (source < 0) continue;
         const int length = nd_row(r, p, s, to);
-        integer near = near_at[p.element + s], far = far_at[p.element + s];
+        integer near = near_at[source], far = far_at[source];
         for (int i = nd_lane(); i - nd_lane() < length; i += ND_WARP) {
-            const int target = i < length ? to[i] : -1;
-            const bool wanted = i < length && target >= p.from && target < p.to;
+            const integer t = i < length ? p.target[to[i]] : -1;
+            const bool wanted = t >= 0;
             integer ahead = 0;
             if (wanted) ahead = nd_steps(nd_value(r->delay, r->key, s, i, ND_DELAY), dt) - 1;
             const unsigned first = nd_ballot(wanted && !ahead), later = nd_ballot(wanted && ahead);
             if (wanted) {
                 const integer at = ahead ? far + nd_lower(later) : near + nd_lower(first);
-                const integer t = target + p.origin;
                 code[at] = (int)(ahead * width + t);
                 if (bytes) {
                     const double weight = nd_value(r->weight, r->key, s, i, ND_WEIGHT);
@@ -266,7 +266,7 @@ ND_KERNEL void nd_write(const nd_rule *rules, const nd_piece *pieces, integer wh
             near += nd_bits_in(first), far += nd_bits_in(later);
         }
         nd_together();
-        if (nd_lane() == 0) near_at[p.element + s] = near, far_at[p.element + s] = far;
+        if (nd_lane() == 0) near_at[source] = near, far_at[source] = far;
     }
 }
 
@@ -286,14 +286,14 @@ ND_KERNEL void nd_count_bins(const nd_rule *rules, const nd_piece *pieces, integ
     const nd_binned to_bins = *given;
     const nd_piece p = pieces[which];
     const nd_rule *r = rules + p.rule;
-    const bool all = p.from <= 0 && p.to >= r->targets;
     int *to = nd_row_memory(p.room);
-    for (integer s = p.first + nd_warp_of_all(); s < p.last; s += nd_number_of_all() / ND_WARP) {
-        const int length = all ? p.length[s] : nd_row(r, p, s, to);
-        const integer source = p.element + s;
+    for (integer s = nd_warp_of_all(); s < r->sources; s += nd_number_of_all() / ND_WARP) {
+        const integer source = p.source[s];
+        if (source < 0) continue;
+        const int length = p.whole ? p.length[s] : nd_row(r, p, s, to);
         int *ends = to_bins.ends + to_bins.bins[source] - to_bins.low[source] - 1;
         for (int i = nd_lane(); i < length; i += ND_WARP)
-            if (all || (to[i] >= p.from && to[i] < p.to))
+            if (p.whole || p.target[to[i]] >= 0)
                 nd_add(ends + nd_steps(nd_value(r->delay, r->key, s, i, ND_DELAY), dt), 1);
         nd_together();
     }
@@ -326,20 +326,22 @@ ND_KERNEL void nd_write_bins(const nd_rule *rules, const nd_piece *pieces, integ
     const nd_piece p = pieces[which];
     const nd_rule *r = rules + p.rule;
     int *to = nd_row_memory(p.room);
-    for (integer s = p.first + nd_warp_of_all(); s < p.last; s += nd_number_of_all() / ND_WARP) {
+    for (integer s = nd_warp_of_all(); s < r->sources; s += nd_number_of_all() / ND_WARP) {
+        const integer source = p.source[s];
+        if (source < 0) continue;
         const int length = nd_row(r, p, s, to);
-        const integer source = p.element + s, begin = to_bins.first[source];
+        const integer begin = to_bins.first[source];
         int *ends = to_bins.ends + to_bins.bins[source] - to_bins.low[source] - 1;
         for (int i = nd_lane(); i - nd_lane() < length; i += ND_WARP) {
-            const int target = i < length ? to[i] : -1;
-            const bool wanted = i < length && target >= p.from && target < p.to;
+            const integer t = i < length ? p.target[to[i]] : -1;
+            const bool wanted = t >= 0;
             int steps = 0;
             if (wanted) steps = (int)nd_steps(nd_value(r->delay, r->key, s, i, ND_DELAY), dt);
             const unsigned alike = nd_alike(steps);     /* threads with connections of this bin */
             const int before = wanted ? ends[steps] : 0;
             nd_together();
             if (wanted) {
-                const integer at = begin + before + nd_lower(alike), t = target + p.origin;
+                const integer at = begin + before + nd_lower(alike);
                 if (nd_lower(alike) == 0) ends[steps] = before + nd_bits_in(alike);
                 int whole = 0;
                 if (bytes || shift)

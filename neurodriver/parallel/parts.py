@@ -15,10 +15,11 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -27,15 +28,12 @@ from numpy.typing import NDArray
 from .. import mpi, settings
 from ..backends.choice import Choice, gpu_of, trial_of
 from ..circuit.circuit import Circuit
-from ..circuit.drawn import Drawn
-from ..circuit.drawn_share import is_divided, least_steps
 from ..circuit.partition import given_parts, partition
 from ..circuit.plastic import learning_connections
 from ..circuit.share import Share, shares
 from ..errors import CircuitError, LPUExecutionError, NeurodriverError, lines_of
 from ..inputs.base import Input
 from ..mpi import TASKS, World
-from ..plan.delays import steps_of
 from ..plan.instances import needs_instance
 from ..plan.passes.join import Joined
 from ..recorders.base import Recorder, RecordingPlan
@@ -53,7 +51,7 @@ from .peer_exchange import EXCHANGING_KERNELS
 from .routes import Routes, ValueBlock
 from .thread_ranks import Team
 from .timing import Exchanged
-from .window import LONGEST, Timing
+from .window import Timing, least_crossing
 
 Numbers = NDArray[np.int64]
 Result = TypeVar("Result")
@@ -154,19 +152,22 @@ class PartedSimulation(PartedState):
             one.open(self.dt, self._dtype)
         inputs = inputs_of_parts(self._inputs, circuit, self.of, numbers)
         sends = all(map(sends_imports, choices.values())) and not any(learning_connections(circuit))
-        every = shares(circuit, self.of, numbers, sends)
-        for share, world, mine in zip(every, worlds, inputs, strict=True):
+
+        def make(share: Share, world: World, mine: list[Input]) -> CircuitPart:
             kept = tuple(one.of_part(share.part) for one in self.recordings)
             recorders: list[Recorder] = [one for one in kept if one]
             member = Member(None, mine, recorders, self._attributes, merge, keep=keep)
             choice = choices[share.part]
-            lists = not choice.target.threads
-            border = border_of(share, world, timing, waits, lists)
+            border = border_of(share, world, timing, waits, lists=not choice.target.threads)
             border.peers = peers
-            settings_of["choice"] = choice
-            made = Simulation(share.circuit, self.dt, [member], **settings_of, border=border)
+            chosen = {**settings_of, "choice": choice, "border": border}
+            made = Simulation(share.circuit, self.dt, [member], **chosen)
             own = np.flatnonzero(self.of == share.part)
-            self._parts.append(CircuitPart(share.part, world, made, kept, share, own))
+            return CircuitPart(share.part, world, made, kept, share, own)
+
+        every = zip(shares(circuit, self.of, numbers, sends), worlds, inputs, strict=True)
+        beside = alone and all(choice.target.threads for choice in choices.values())
+        self._parts = _done((partial(make, *given) for given in every), len(numbers) * beside)
 
     def _together(self, work: Callable[[], None]) -> None:
         """Do something on every rank; an error of one is an error of all."""
@@ -335,6 +336,15 @@ class PartedSimulation(PartedState):
             part.world.engaged = False
 
 
+def _done(tasks: Iterable[Callable[[], Result]], threads: int) -> list[Result]:
+    """Return what tasks give; with ``threads`` they are done side by side."""
+    if not threads:
+        return [task() for task in tasks]
+    with ThreadPoolExecutor(threads, "neurodriver-part") as pool:
+        begun = [pool.submit(copy_context().run, task) for task in tasks]
+    return [one.result() for one in begun]
+
+
 def _send_again(part: CircuitPart) -> None:
     """Exchange the rows that the imports do not have: they may have been set."""
     if part.simulation.exchange is not None:
@@ -396,20 +406,6 @@ def part_of_each(circuit: Circuit, parts: Any, ranks: int) -> Numbers:
         say = f"{count} parts do not fit {ranks} ranks"
         raise CircuitError(f"{circuit.name}: parts: {say}; take parts='auto', or as many as ranks")
     return of
-
-
-def least_crossing(circuit: Circuit, of: Numbers, dt: float) -> int:
-    """Return the least latency of a connection from one part to another, in steps."""
-    least = LONGEST
-    for links in circuit.connections:
-        if isinstance(links, Drawn) and is_divided(circuit, links):
-            least = least_steps(links, of, dt, least)
-            continue
-        across = of[links.source] != of[links.target]
-        if across.any():
-            steps = np.broadcast_to(steps_of(links, dt, circuit.phase_of), (len(links),))
-            least = min(least, int(steps[across].min()))
-    return max(least, 1)
 
 
 def border_of(share: Share, world: World, timing: Timing, gates: bool, lists: bool) -> RankBorder:

@@ -23,7 +23,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..circuit.circuit import Connections
+from ..circuit.circuit import Circuit, Connections
+from ..circuit.drawn import Drawn
+from ..circuit.drawn_share import is_divided, least_steps
 from ..plan.delays import steps_of
 from ..plan.passes.join import Joined
 
@@ -116,3 +118,17 @@ def least_latency(joined: Joined, dt: float) -> int:
         ),
         default=0,
     )
+
+
+def least_crossing(circuit: Circuit, of: NDArray[np.int64], dt: float) -> int:
+    """Return the least latency of a connection from one part to another, in steps."""
+    least, divided = LONGEST, []
+    for links in circuit.connections:
+        if isinstance(links, Drawn) and is_divided(circuit, links):
+            divided.append(links)
+            continue
+        across = of[links.source] != of[links.target]
+        if across.any():
+            steps = np.broadcast_to(steps_of(links, dt, circuit.phase_of), (len(links),))
+            least = min(least, int(steps[across].min()))
+    return max(least_steps(divided, of, dt, least), 1)

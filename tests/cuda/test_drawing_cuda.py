@@ -11,6 +11,7 @@ from drawn_circuits import DT, LAWS, RULES, circuit, link
 from neurodriver import Circuit, FixedOutDegree, FixedTotal, Projection
 from neurodriver.backends.cuda.backend import CUDABackend
 from neurodriver.backends.cuda.drawing import GPUDrawer
+from neurodriver.circuit.share import shares
 from neurodriver.native.buffers import DrawnArray
 from neurodriver.plan.compile import compile_circuit
 from neurodriver.plan.target import CUDA
@@ -41,6 +42,15 @@ def test_rules_on_a_gpu(rule: Any) -> None:
     same_bits(circuit(link((0, 83), (0, 83), rule)))
 
 
+@pytest.mark.parametrize("rule", RULES, ids=str)
+def test_parts_on_a_gpu(rule: Any) -> None:
+    """Each part draws its share."""
+    given = circuit(link((0, 83), (0, 83), rule))
+    of = np.random.default_rng(3).integers(0, 2, given.count)
+    for share in shares(given, of, sends=True):
+        same_bits(share.circuit)
+
+
 @pytest.mark.parametrize("laws", LAWS, ids=str)
 def test_laws_on_a_gpu(laws: Any) -> None:
     """Every law of weights and delays."""
@@ -55,4 +65,7 @@ def test_many_rows_on_a_gpu() -> None:
         link((5000, 9000), (0, 9000), RULES[3]),
         link((9000, 9003), (0, 9000), FixedOutDegree(30_000)),
     ]
-    same_bits(circuit(*links, sizes=(9000, 50)))
+    given = circuit(*links, sizes=(9000, 50))
+    same_bits(given)
+    of = np.random.default_rng(4).integers(0, 3, given.count)
+    same_bits(next(shares(given, of, [1], sends=True)).circuit)

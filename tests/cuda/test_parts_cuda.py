@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from learning_networks import DT as LEARNING_DT
 from learning_networks import Pairs, network, trains
-from support import DT, model, weighted_network
+from support import DT, example, model, weighted_network
 
 import neurodriver as nd
+from neurodriver.backends.cuda import drawing
 from neurodriver.backends.cuda.backend import CUDABackend
 from neurodriver.circuit.partition import partition
 from neurodriver.parallel import parts
@@ -113,6 +114,30 @@ def test_a_projection_in_parts_on_a_gpu() -> None:
     found = recorded(circuit, runs, backend="cuda", devices=[0, 0])
     assert np.array_equal(expected[0], found[0]) and len(expected[1]["time"]) > 50
     assert np.array_equal(expected[1]["time"], found[1]["time"])
+
+
+@pytest.mark.parametrize(
+    "devices", [[0, 0], pytest.param([0, 1], marks=pytest.mark.needs("two GPUs"))]
+)
+def test_areas_of_a_cortex(devices: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parts draw the multi-area model on their GPUs, and fire in the steps of a CPU."""
+    monkeypatch.setattr(drawing, "MANY", 0)
+    monkeypatch.setattr(due, "BARRIER", -1.0)
+    module = example("schmidt_2018")
+    scale = {"sizes": 0.01, "indegrees": 0.2, "grid": module.GRID}
+    circuit, inputs, _ = module.network(module.synthetic(areas=2), **scale)
+    found = []
+    for given in ({"backend": "cpu"}, {"backend": "cuda", "devices": devices}):
+        recorder = nd.MemoryRecorder([("spike_state", None)])
+        with nd.LPU(circuit, DT, inputs, recorder, dtype="float32", **given) as lpu:
+            lpu.run(steps=800)
+            for part in getattr(lpu.simulation, "_parts", []):
+                notes = [one.note for one in part.simulation.program.gathers.values()]
+                sends = parts.IMPORTS_SEND
+                assert any("on the device, when due" in note for note in notes) == sends, notes
+        found.append(recorder.get("spike_state"))
+    one, other = found
+    assert len(one["time"]) > 300 and all(np.array_equal(one[key], other[key]) for key in one)
 
 
 def test_gates_of_one_kernel(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,7 +22,7 @@ from neurodriver.circuit.share import shares
 from neurodriver.errors import InputError, TargetError
 from neurodriver.inputs.user import UserInput
 from neurodriver.model.plasticity import Plasticity
-from neurodriver.parallel.parts import least_crossing
+from neurodriver.parallel.window import least_crossing
 
 STEPS = 200
 WORDS = ("model HodgkinHuxley", "model Alpha", "model Photoreceptor", "model LeakyIAF",

@@ -20,9 +20,11 @@ from neurodriver import (
     OneToOne,
 )
 from neurodriver.backends.cuda import drawing
+from neurodriver.circuit.share import shares
 from neurodriver.native.buffers import DrawnArray
 from neurodriver.plan.compile import compile_circuit
 from neurodriver.plan.program import Program
+from neurodriver.plan.spikes import due
 from neurodriver.plan.target import CUDA
 
 
@@ -83,6 +85,30 @@ def test_several_projections_of_a_source() -> None:
     assert check(circuit(*links), "float64") == 4
     alike = [link((0, 60), (0, 83), FixedTotal(999), 0.5), link((60, 83), (0, 83), RULES[0], -2.0)]
     assert check(circuit(*alike)) == 1  # a weight of each source is stored once
+
+
+@pytest.mark.parametrize("rule", RULES, ids=str)
+def test_parts(rule: Any) -> None:
+    """Each part draws what leads to its own targets, from its own sources and from imports."""
+    span = (20, 103) if isinstance(rule, OneToOne) else (60, 130)
+    many = isinstance(rule, FixedOutDegree) and rule.k > 69
+    whole = circuit(link((0, 83), (0, 83), rule), *(() if many else [link((30, 113), span, rule)]))
+    for parts in (2, 3):
+        of = np.random.default_rng(parts).integers(0, parts, whole.count)
+        drawn = [check(one.circuit) for one in shares(whole, of, sends=True)]
+        assert len(drawn) == parts and min(drawn) >= 2
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("laws", LAWS, ids=str)
+def test_laws_in_parts(laws: tuple[Any, Any], dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every law, also where spikes are delivered when they are due."""
+    whole = circuit(link((0, 83), (0, 50), FixedTotal(2900), *laws))
+    of = np.random.default_rng(5).integers(0, 2, whole.count)
+    for barrier in (due.BARRIER, -1.0):
+        monkeypatch.setattr(due, "BARRIER", barrier)
+        for one in shares(whole, of, sends=True):
+            assert check(one.circuit, dtype) >= 1
 
 
 def test_what_the_host_draws() -> None:

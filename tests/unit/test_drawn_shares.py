@@ -15,7 +15,7 @@ from neurodriver.circuit.drawn import Drawn
 from neurodriver.circuit.drawn_share import DrawnShare
 from neurodriver.circuit.partition import partition
 from neurodriver.circuit.share import shares
-from neurodriver.parallel.parts import least_crossing
+from neurodriver.parallel.window import least_crossing
 from neurodriver.plan.delays import steps_of
 
 DT = 1e-4

@@ -29,7 +29,7 @@ from ...circuit.rules import (
     OneToOne,
 )
 from ...native.headers import header
-from ...plan.spikes.drawer import Asked, Piece, Survey, grid_of
+from ...plan.spikes.drawer import Asked, Survey, grid_of
 from ...plan.spikes.weights import Bounds
 from ...profiling.phases import phased
 from .compiler import compile_cubin
@@ -64,13 +64,12 @@ def text() -> str:
 
 class _Piece(ct.Structure):
     _fields_ = [
-        *((name, _INTEGER) for name in "rule first last element start stop origin span".split()),
-        ("room", _INTEGER),
-        *((name, _ADDRESS) for name in ("length", "begin", "listed")),
+        *((name, _INTEGER) for name in ("rule", "whole", "room")),
+        *((name, _ADDRESS) for name in ("source", "target", "length", "begin", "listed")),
     ]
 
 
-_FOUND = "count near low high span degree least greatest total divisor".split()
+_FOUND = "count near low high longest degree least greatest total divisor".split()
 
 
 class _Found(ct.Structure):
@@ -139,16 +138,17 @@ class GPUDrawer:
     ----------
     number : callable
         Returns that of the GPU, when there is something to draw.
-    many : int
-        Connections of an access from which it draws them.
+    many : int, optional
+        Connections of an access from which it draws them; default: `MANY`.
     place : DrawingPlace, optional
         Default: the GPU.
     """
 
     def __init__(
-        self, number: Callable[[], int], many: int = MANY, place: DrawingPlace | None = None
+        self, number: Callable[[], int], many: int | None = None, place: DrawingPlace | None = None
     ) -> None:
-        self.many, self._number, self._given = many, number, place
+        self.many = MANY if many is None else many
+        self._number, self._given = number, place
 
     @cached_property
     def _place(self) -> DrawingPlace:
@@ -157,8 +157,6 @@ class GPUDrawer:
     def refuses(self, links: Drawn) -> str:
         """Return why a projection is not drawn here, empty where it is."""
         rule = links.projection.rule
-        if type(links) is not Drawn:
-            return "a part of a projection is drawn on the host"
         if type(rule) not in RULES or KIND in (links.weight.kind, links.latency.kind):
             return f"{type(rule).__name__} is drawn on the host"
         if not rule.fields.get("multapses", True) and not isinstance(rule, AllToAll):
@@ -173,7 +171,7 @@ class GPUDrawer:
     def survey(self, asked: Asked) -> Survey | None:
         """Look through all connections; None where a row is too long."""
         of_sources = "count", "near", "low", "high"
-        sizes = {"span": 8 * len(asked.pieces), "degree": 4 * asked.targets,
+        sizes = {"longest": 4 * len(asked.drawn), "degree": 4 * asked.targets,
                  "found": ct.sizeof(_Found)}  # fmt: skip
         sizes |= dict.fromkeys(of_sources, 4 * asked.sources)
         sizes |= dict.fromkeys(("least", "greatest", "total", "divisor"), 8 * asked.targets)
@@ -184,8 +182,6 @@ class GPUDrawer:
             least = np.full(asked.targets, _INFINITE)
             rows.place.upload(rows.address["least"], least)
             rows.place.upload(rows.address["low"], np.full(asked.sources, 2**31 - 1, np.int32))
-            span = np.tile(np.array([2**31 - 1, 0], np.int32), len(asked.pieces))
-            rows.place.upload(rows.address["span"], span)
             grid = grid_of(asked)
             found = _Found(*(rows.address[name] for name in _FOUND), scale, grid)
             rows.place.upload(rows.address["found"], np.frombuffer(bytes(found), np.uint8))
@@ -199,16 +195,15 @@ class GPUDrawer:
             count, near, low_of, high_of = (
                 brought(name, asked.sources, np.int32).astype(np.int64) for name in of_sources
             )
-            span = brought("span", 2 * len(asked.pieces), np.int32)
+            longest = brought("longest", len(asked.drawn), np.int32).astype(np.int64)
             degree = brought("degree", asked.targets, np.int32).astype(np.int64)
             low, high = (brought(name, asked.targets, np.float64) for name in ("least", "greatest"))
             total = brought("total", asked.targets, np.uint64).astype(np.float64) / scale
             divisor = brought("divisor", asked.targets, np.int64)
         bounds = Bounds(degree, low, high, total)
         error = np.asarray(0.5 * degree / scale, np.float64)
-        spans = span.astype(np.int64).reshape(-1, 2)
         of_source = count, near, low_of, high_of
-        return Survey(*of_source, spans, bounds, error, divisor if grid else None, grid)
+        return Survey(*of_source, longest, bounds, error, divisor if grid else None, grid)
 
     @phased("draw connections")
     def remainders(
@@ -319,10 +314,14 @@ class _Rows:
             self.projections.append(_Projection(native_rule(*given)[0], int(begin), int(end)))
         rules = np.frombuffer(b"".join(bytes(one.rule) for one in self.projections), np.uint8)
         wanted = {"rules": rules.nbytes, "lengths": 4 * int(at[-1]),
-                  "pieces": ct.sizeof(_Piece) * len(asked.pieces), **sizes}  # fmt: skip
+                  "pieces": ct.sizeof(_Piece) * len(asked.drawn),
+                  "source": asked.source.nbytes, "target": asked.target.nbytes,
+                  **sizes}  # fmt: skip
         self.memory = place.memory(wanted)
         self.address = self.memory.address
         place.upload(self.address["rules"], rules)
+        place.upload(self.address["source"], asked.source)
+        place.upload(self.address["target"], asked.target)
         for number in range(len(self.projections)):
             self._draw_lengths(number, 0, 0)
         self.lengths = np.zeros(int(at[-1]), np.int32)
@@ -342,38 +341,35 @@ class _Rows:
         self.place.start("nd_lengths", -(-draws // 32), 0, (rules, _INTEGER(number), *values))
 
     def each(self, name: str, *given: Any) -> None:
-        """Start a kernel for each piece."""
-        by_rule: dict[int, list[int]] = {}
-        for number, piece in enumerate(self.asked.pieces):
-            by_rule.setdefault(piece.rule, []).append(number)
-        pieces = (_Piece * len(self.asked.pieces))()
-        rules = _ADDRESS(self.address["rules"]), _ADDRESS(self.address["pieces"])
-        rooms = []
-        for number, piece in enumerate(self.asked.pieces):
-            pieces[number] = made = self._piece(number, piece)
-            rooms.append(int(made.room))
+        """Start a kernel for each projection."""
+        pieces = (_Piece * len(self.projections))(*map(self._piece, range(len(self.projections))))
         self._send(pieces)
-        for rule, numbers in by_rule.items():
-            held = self._listed(rule)
+        rules = _ADDRESS(self.address["rules"]), _ADDRESS(self.address["pieces"])
+        for number, one in enumerate(self.projections):
+            held = self._listed(number)
             if held is not None:
-                for number in numbers:
-                    pieces[number].begin = held.address["begin"]
-                    pieces[number].listed = held.address["listed"]
+                pieces[number].begin = held.address["begin"]
+                pieces[number].listed = held.address["listed"]
                 self._send(pieces)
-            for number in numbers:
-                piece = self.asked.pieces[number]
-                values = (*rules, _INTEGER(number), *given)
-                self.place.start(name, piece.last - piece.first, 4 * rooms[number], values)
+            values = (*rules, _INTEGER(number), *given)
+            self.place.start(name, one.end - one.begin, 4 * int(pieces[number].room), values)
             if held is not None:
                 self.place.wait()
                 held.free()
 
-    def _piece(self, number: int, piece: Piece) -> _Piece:
-        one = self.projections[piece.rule]
+    def _piece(self, number: int) -> _Piece:
+        one, ends = self.projections[number], self.asked.drawn[number].ends
         most = int(self.lengths[one.begin : one.end].max(initial=1))
         room = 1 << max(most - 1, 0).bit_length()
-        length = self.address["lengths"] + 4 * one.begin
-        return _Piece(*vars(piece).values(), number, room, length, 0, 0)
+        wanted = self.asked.target[ends.target.start : ends.target.stop]
+        return _Piece(
+            number,
+            bool((wanted >= 0).all()),
+            room,
+            self.address["source"] + 4 * ends.source.start,
+            self.address["target"] + 4 * ends.target.start,
+            self.address["lengths"] + 4 * one.begin,
+        )
 
     def _send(self, pieces: Any) -> None:
         self.place.upload(self.address["pieces"], np.frombuffer(pieces, np.uint8))

@@ -4,41 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...circuit.drawn import Drawn
+from ...circuit.drawn_share import DrawnShare
 from .weights import Bounds
 
 Integers = NDArray[np.int64]
 Reals = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Piece:
-    """Rows of a projection whose sources are neighbours in memory.
-
-    Attributes
-    ----------
-    rule : int
-        Number of the projection.
-    first, last : int
-        Rows: places among its sources.
-    element : int
-        What is added to a row's number to get that of the source.
-    start, stop, origin : int
-        Wanted places among its targets, and what is added to one to get the number of the target.
-    """
-
-    rule: int
-    first: int
-    last: int
-    element: int
-    start: int
-    stop: int
-    origin: int
 
 
 @dataclass(frozen=True)
@@ -48,8 +24,10 @@ class Asked:
     Attributes
     ----------
     drawn : sequence of Drawn
-    pieces : sequence of Piece
-        Of all of them, in the order in which they stand in the row of a source.
+        In the order in which their connections stand in the row of a source.
+    source, target : (components,) int32
+        Number of each component among the sources and among the targets; negative: none of them.
+        Components are those that the ends of ``drawn`` count: of the whole circuit, in a part, too.
     sources, targets : int
         How many there are.
     dt : float
@@ -57,7 +35,8 @@ class Asked:
     """
 
     drawn: Sequence[Drawn]
-    pieces: Sequence[Piece]
+    source: NDArray[np.int32]
+    target: NDArray[np.int32]
     sources: int
     targets: int
     dt: float
@@ -73,8 +52,8 @@ class Survey:
         Connections of each source, and those of them that are due in the next step.
     low, high : (sources,) int64
         Least and greatest delay of each source in steps; ``high`` is 0 where there is none.
-    span : (pieces, 2) int64
-        Least and greatest delay in steps; the greatest is 0 where there is no connection.
+    longest : (projections,) int64
+        Greatest delay in steps; 0 where there is no connection.
     bounds : Bounds
         Of the weights.
     error : (targets,) float64
@@ -90,7 +69,7 @@ class Survey:
     near: Integers
     low: Integers
     high: Integers
-    span: Integers
+    longest: Integers
     bounds: Bounds
     error: Reals
     divisor: Integers | None = None
@@ -165,40 +144,19 @@ def grid_of(asked: Asked) -> float:
     return grids.pop() if len(grids) == 1 else 0.0
 
 
-def pieces_of(
-    drawn: Sequence[Drawn],
-    groups: Sequence[tuple[int, int, int]],
-    targets: range,
-) -> list[Piece]:
-    """Return the pieces of projections.
+def numbers_of_ends(
+    drawn: Sequence[Drawn], source: NDArray[np.int64], target: NDArray[np.int64]
+) -> tuple[NDArray[np.int32], NDArray[np.int32]] | None:
+    """Return ``source`` and ``target`` of `Asked`; None where projections count differently.
 
-    Parameters
-    ----------
-    drawn : sequence of Drawn
-    groups : sequence of (first, last, element)
-        Component numbers of groups of sources, and the number of the first one as a source.
-    targets : range
-        Component numbers of the wanted targets.
+    Both are given for the components of the circuit, which may be a part of another one.
     """
-    out = []
-    for rule, links in enumerate(drawn):
-        source, target = links.ends.source, links.ends.target
-        start, stop = max(targets.start, target.start), min(targets.stop, target.stop)
-        wanted = start - target.start, stop - target.start, target.start - targets.start
-        for begin, end, element in groups:
-            first, last = max(begin, source.start), min(end, source.stop)
-            if first < last:
-                row = first - source.start
-                where = element + first - begin - row
-                out.append(Piece(rule, row, last - source.start, where, *wanted))
-    return out
-
-
-def spans_by(drawn: int, pieces: Sequence[Piece], span: Integers) -> list[tuple[int, int]]:
-    """Return the least and the greatest delay in steps of each projection; 0, 0 without any."""
-    rule: NDArray[Any] = np.array([piece.rule for piece in pieces], np.int64)
-    low, high = np.full(drawn, np.iinfo(np.int64).max), np.zeros(drawn, np.int64)
-    has = span[:, 1] > 0
-    np.minimum.at(low, rule[has], span[has, 0])
-    np.maximum.at(high, rule, span[:, 1])
-    return list(zip(np.where(high > 0, low, 0).tolist(), high.tolist(), strict=True))
+    shares = [links for links in drawn if isinstance(links, DrawnShare)]
+    if not shares:
+        return source.astype(np.int32), target.astype(np.int32)
+    ends = {(id(links.source_numbers), id(links.target_numbers)) for links in shares}
+    if len(ends) > 1 or len(shares) < len(drawn):
+        return None
+    both = (shares[0].source_numbers, source), (shares[0].target_numbers, target)
+    first, second = (np.where(n.table < 0, -1, at[n.table]).astype(np.int32) for n, at in both)
+    return first, second

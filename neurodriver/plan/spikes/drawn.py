@@ -82,11 +82,7 @@ class DrawnBySource:
         self._find_sources(circuit, number)
         start = int(circuit.starts[number])
         self._rows = [links.rows(range(start, start + self.count)) for links in drawn]
-        place = np.full(circuit.count, -1, dtype=np.int64)
-        for g, begin in zip(self._groups, self._begin, strict=False):
-            place[circuit.starts[g] : circuit.starts[g + 1]] = begin + np.arange(
-                circuit.groups[g].count
-            )
+        place = self._source_places(circuit)
         # those of other parts have no connections here
         self._sources = [place[np.maximum(links.sources, 0)] for links in drawn]
         self.first = np.zeros(self._begin[-1] + 1, dtype=np.int64)
@@ -115,6 +111,14 @@ class DrawnBySource:
         ]
         sizes = [padded(circuit.groups[g].count) for g in self._groups]
         self._begin = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
+    def _source_places(self, circuit: Circuit) -> NDArray[np.int64]:
+        """Return the number of each component as a source, or -1."""
+        place = np.full(circuit.count, -1, dtype=np.int64)
+        for g, begin in zip(self._groups, self._begin, strict=False):
+            first, last = circuit.starts[g], circuit.starts[g + 1]
+            place[first:last] = begin + np.arange(last - first)
+        return place
 
     def _place(self, start: int) -> None:
         """Write the targets of all rows."""

@@ -19,7 +19,7 @@ from ...native.buffers import DrawnArray, aligned
 from ..delays import check_longest
 from ..injection import Slots
 from ..sums.gather import Edges, Gather
-from .drawer import Asked, Drawer, Survey, pieces_of, spans_by
+from .drawer import Asked, Drawer, Survey, numbers_of_ends
 from .drawn import DrawnBySource, ascend, reaching
 from .due import Bins, bins_of
 from .source_rows import SourceRows
@@ -48,38 +48,39 @@ class DrawnThere(DrawnBySource):
         self.drawn, self.dt, self.threads = drawn, dt, True
         self._circuit, self._number, self._drawer = circuit, number, drawer
         self._find_sources(circuit, number)
-        starts = circuit.starts
-        wanted = range(int(starts[number]), int(starts[number]) + self.count)
-        groups = [
-            (int(starts[g]), int(starts[g + 1]), int(begin))
-            for g, begin in zip(self._groups, self._begin, strict=False)
-        ]
-        pieces = pieces_of(drawn, groups, wanted)
-        self._asked = Asked(drawn, pieces, int(self._begin[-1]), self.count, dt)
+        where = numbers_of_ends(
+            drawn, self._source_places(circuit), self._target_places(circuit, number)
+        )
+        self.found = where is not None
+        if where is None:
+            return
+        self._asked = Asked(drawn, *where, int(self._begin[-1]), self.count, dt)
         found = drawer.survey(self._asked)
         self.found = found is not None
         if found is not None:
             self._know(found, circuit.name)
 
+    def _target_places(self, circuit: Circuit, number: int) -> NDArray[np.int64]:
+        """Return the number of each component as a target, or -1."""
+        place = np.full(circuit.count, -1, dtype=np.int64)
+        place[circuit.starts[number] : circuit.starts[number + 1]] = np.arange(self.count)
+        return place
+
     def _know(self, found: Survey, name: str) -> None:
         """Take over what has been found out."""
-        pieces = self._asked.pieces
         self.first = np.concatenate([[0], np.cumsum(found.count)]).astype(np.int64)
         self.edges, self._near = int(self.first[-1]), found.near
         self._low, self._bins = bins_of(found.low, found.high, found.count)
         self.bounds, self._error = found.bounds, found.error
         self._divisor, self._grid = found.divisor, found.grid
-        spans = spans_by(len(self.drawn), pieces, found.span)
-        for links, (_, high) in zip(self.drawn, spans, strict=True):
+        for links, high in zip(self.drawn, found.longest.tolist(), strict=True):
             check_longest(links, high, self.dt, name)
-        element = np.array([piece.element + piece.first for piece in pieces])
-        here = np.searchsorted(self._begin, element, "right") - 1
         self.lags = {}
-        for i, g in enumerate(self._groups):
-            low = found.span[(here == i) & (found.span[:, 1] > 0), 0]
+        for g, begin, end in zip(self._groups, self._begin[:-1], self._begin[1:], strict=True):
+            low = found.low[begin:end][found.count[begin:end] > 0]
             if len(low):
                 self.lags[g] = int(low.min()) - 1
-        self.ahead = max(int(found.span[:, 1].max(initial=0)) - 1, 0)
+        self.ahead = max(int(found.longest.max(initial=0)) - 1, 0)
 
     def weights(self, beside: Edges) -> WeightStatistics:
         """Return the statistics of the weights, together with those of other connections.
@@ -131,10 +132,8 @@ class DrawnThere(DrawnBySource):
         return self._store.array("multiple", edges, np.dtype(kind))
 
     def _reached(self) -> list[NDArray[np.int64]]:
-        out: list[list[NDArray[np.int64]]] = [[] for _ in self.drawn]
-        for piece in self._asked.pieces:
-            out[piece.rule].append(piece.element + np.arange(piece.first, piece.last))
-        return [np.concatenate(parts) if parts else np.zeros(0, np.int64) for parts in out]
+        places = [self._asked.source[d.ends.source.start : d.ends.source.stop] for d in self.drawn]
+        return [place[place >= 0].astype(np.int64) for place in places]
 
     def _write(self, gather: Gather, unit: Reals, beside: SourceRows) -> NDArray[np.int64]:
         assert not len(beside.code)
