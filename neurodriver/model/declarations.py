@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..errors import ModelError, near
-from .language.words import RESERVED
+from .language.words import is_reserved
 from .texts import looped_accesses, named, texts_of
 
 REDUCTIONS = ("sum", "max", "min", "mean", "product", "any", "argmax")
@@ -57,7 +57,7 @@ def check_declarations(cls: Any) -> None:
     for name in [*symbols, *inner, *[a.receptor for a in cls.accesses if a.receptor]]:
         if not (name.isidentifier() and name.isascii()) or keyword.iskeyword(name):
             raise ModelError(f"{where}: '{name}' is not a usable name (letters, digits and _)")
-        if name in RESERVED or name.startswith("nd_"):
+        if is_reserved(name):
             raise ModelError(f"{where}: the name '{name}' is reserved; choose another")
     for access in cls.accesses:
         if stored := next((name for name in access.connection if name in OF_CONNECTIONS), ""):

@@ -10,7 +10,7 @@ from typing import Any
 from ..errors import Faults, ModelError, near, shown
 from .component import Parameter
 from .declarations import OF_CONNECTIONS
-from .language.words import RESERVED
+from .language.words import is_reserved
 from .rule_calls import call_of
 from .rule_sums import sums_of
 from .rule_values import VALUE_TEXTS, values_of
@@ -120,7 +120,7 @@ def _check_names(cls: Any, kinds: Kinds, own: set[str], faults: Faults) -> None:
     for name, where in places.items():
         if not _usable(name):
             faults.add(f"{where[0]}: {name!r} is not a usable name (letters, digits and _)")
-        elif name in RESERVED or name in own or name.startswith("nd_") or _is_stored(name, where):
+        elif is_reserved(name) or name in own or _is_stored(name, where):
             faults.add(f"{where[0]}: the name '{name}' is reserved; choose another")
         elif len(where) > 1:
             faults.add(f"the name '{name}' is declared twice, in {' and '.join(where)}")
@@ -141,7 +141,7 @@ def _check_calls(cls: Any, own: set[str], faults: Faults) -> None:
         for name in dict.fromkeys(call.given):
             if name in declared:
                 faults.add(f"{where}: '{name}' is declared by the rule; choose another name")
-            elif name in RESERVED or name in own or name.startswith("nd_"):
+            elif is_reserved(name) or name in own:
                 faults.add(f"{where}: the name '{name}' is reserved; choose another")
             elif not _usable(name):
                 faults.add(f"{where}: {name!r} is not a usable name")

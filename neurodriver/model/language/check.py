@@ -20,7 +20,7 @@ from ...errors import ModelError
 from . import tree
 from .check_places import LOOK_UPS, LOOKED_UP, PlaceChecker
 from .check_values import Checked, Symbol, Symbols, article
-from .words import RESERVED
+from .words import is_reserved
 
 WORD, MOST_BYTES = 8, 16384
 """Bytes of an element, and most bytes of all arrays of a text."""
@@ -91,7 +91,7 @@ class _Checker(PlaceChecker):
     def function(self, node: tree.Function) -> None:
         """Check a function: it knows its parameters alone."""
         self.inside = node.name
-        taken = node.name in RESERVED or node.name.startswith("nd_") or node.name in self.outer
+        taken = is_reserved(node.name) or node.name in self.outer
         if taken:
             self.fault(node, f"the name '{node.name}' is taken; choose another for the function")
         for one in node.parameters:
@@ -182,7 +182,7 @@ class _Checker(PlaceChecker):
 
     def named_anew(self, node: tree.Node, name: str) -> None:
         """Note a name that no variable may have."""
-        if name in RESERVED or name.startswith("nd_"):
+        if is_reserved(name):
             self.fault(node, f"the name '{name}' is reserved; choose another")
         elif name in self.outer and self.outer[name].kind != VECTOR:
             kind = self.outer[name].kind

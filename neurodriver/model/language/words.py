@@ -42,10 +42,17 @@ C_WORDS = frozenset(
     "false".split()
 )
 _CPP_WORDS = frozenset(
-    "alignas alignof and and_eq asm auto bitand bitor catch compl concept constexpr decltype "
-    "delete explicit export extern friend goto inline mutable namespace new noexcept not not_eq "
-    "nullptr operator or or_eq private protected public register requires template this throw "
-    "try typeid typename using virtual volatile xor xor_eq".split()
+    "alignas alignof and and_eq asm auto bitand bitor catch char8_t char16_t char32_t co_await "
+    "co_return co_yield compl concept const_cast consteval constexpr constinit decltype delete "
+    "dynamic_cast explicit export extern friend goto inline mutable namespace new noexcept not "
+    "not_eq nullptr operator or or_eq private protected public register reinterpret_cast requires "
+    "static_assert static_cast template this thread_local throw try typeid typename using virtual "
+    "volatile wchar_t xor xor_eq".split()
 )
 RESERVED = C_WORDS.union(_CPP_WORDS, FUNCTIONS, DRAWS, GIVEN, (STEP, "lane", "nd"))
 """Names that nothing in a model may have."""
+
+
+def is_reserved(name: str) -> bool:
+    """Whether a name is one of the language, or begins as the names of generated text do."""
+    return name in RESERVED or name.lower().startswith("nd_")
