@@ -357,7 +357,7 @@ def hash_of(circuit: Circuit, layers: bool = True) -> str:
             for names in group.names.joined():
                 state.update(names)
         elif group.names is not None:
-            state.update("\0".join(group.names.tolist()).encode())
+            state.update("\0".join(group.uids.tolist()).encode())
         for name, column in sorted({**group.params, **group.labels}.items()):
             state.update(told(name, column))
         if group.phase:

@@ -96,6 +96,31 @@ class Numbered:
         return list(islice(self.listed(), count))
 
 
+@dataclass(frozen=True, eq=False)
+class SomeNumbered:
+    """Some of the names that count; they are made when somebody asks for them.
+
+    Attributes
+    ----------
+    names : Numbered
+    rows : (n,) int
+        Which of them.
+    """
+
+    names: Numbered
+    rows: NDArray[np.integer]
+
+    @property
+    def shape(self) -> tuple[int]:
+        """Number of names."""
+        return (len(self.rows),)
+
+    def made(self) -> Column:
+        """Return the names, (n,) str."""
+        made: Column = self.names.made()[self.rows]
+        return made
+
+
 def _numbered(before: str, count: int) -> Iterator[bytes]:
     """Yield ``before`` with the numbers from 0 on, a digit of all numbers at a time."""
     head, first = np.frombuffer(before.encode(), np.uint8), 0
@@ -211,7 +236,7 @@ class Group:
     model: type[NDComponent]
     params: Mapping[str, Column]
     count: int
-    names: Column | Numbered | None = None
+    names: Column | Numbered | SomeNumbered | None = None
     labels: Mapping[str, Column] = field(default_factory=dict)
     hidden: bool = False
     scopes: tuple[tuple[str, int], ...] = ()
@@ -240,7 +265,8 @@ class Group:
     @cached_property
     def given_uids(self) -> Column | None:
         """Names of the components, (n,) str; None where they follow from the model."""
-        return self.names.made() if isinstance(self.names, Numbered) else self.names
+        names = self.names
+        return names.made() if isinstance(names, Numbered | SomeNumbered) else names
 
     @cached_property
     def uids(self) -> Column:
@@ -265,7 +291,9 @@ class Group:
         tables = ("params", "labels", "columns")
         columns: dict[str, Any] = {name: _taken(getattr(self, name), rows) for name in tables}
         keys = None if self.keys is None else self.keys[rows]
-        return replace(self, count=len(rows), names=self.uids[rows], keys=keys, **columns)
+        counted = self.names if isinstance(self.names, Numbered) else None
+        names = SomeNumbered(counted, rows) if counted else self.uids[rows]
+        return replace(self, count=len(rows), names=names, keys=keys, **columns)
 
 
 @dataclass(frozen=True, eq=False)

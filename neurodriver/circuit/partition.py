@@ -178,9 +178,13 @@ def _one(members: Numbers) -> tuple[Numbers, Numbers]:
 
 def _dealt(circuit: Circuit, cluster: Numbers, work: NDArray[np.float64], parts: int) -> Numbers:
     """Return the part of each cluster; those of a population are distributed by their work."""
-    first = np.unique(cluster, return_index=True)[1]
+    most = np.maximum.accumulate(cluster)
+    first = np.flatnonzero(np.diff(most, prepend=-1) > 0)  # clusters are numbered by these
     names = population_names(circuit)[first]
-    _, population, sizes = np.unique(names, return_inverse=True, return_counts=True)
+    begin = np.concatenate([[0], 1 + np.flatnonzero(names[1:] != names[:-1])])
+    number = np.unique(names[begin], return_inverse=True)[1]
+    population = np.repeat(number, np.diff(np.append(begin, len(names))))
+    sizes = np.bincount(population)
     order = np.lexsort((-work, population))  # stable
     number = np.arange(len(order)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     turn, place = np.divmod(number, parts)

@@ -302,7 +302,10 @@ def population_names(circuit: Circuit) -> Column:
             given = np.broadcast_to(given[0] or np.array(group.name), (group.count,))
             parts.append(given)
             continue
-        parts.append(default if given is None else np.where(given == "", default, given))
+        if given is None or (unnamed := given == "").all():
+            parts.append(default)
+        else:
+            parts.append(np.where(unnamed, default, given) if unnamed.any() else given)
     return np.concatenate(parts) if parts else np.empty(0, "U1")
 
 

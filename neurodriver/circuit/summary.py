@@ -68,9 +68,8 @@ def _label(links: Any) -> str:
 
 def _first_uids(group: Any) -> Iterable[str]:
     """Return the first uids; names that count are not made for all components."""
-    given = getattr(group, "names", None)
-    if isinstance(given, Numbered):
-        return given.first(3)
-    if given is not None:
+    if isinstance(counted := getattr(group, "names", None), Numbered):
+        return counted.first(3)
+    if (given := getattr(group, "given_uids", None)) is not None:
         return [str(uid) for uid in given[:3]]
     return [f"{group.name}/{i}" for i in range(min(3, group.count))]
