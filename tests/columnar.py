@@ -50,22 +50,29 @@ def force(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def circuit(
-    flat: bool = False, stored: bool = False, scale: int = 1, noise: bool = False
+    flat: bool = False,
+    stored: bool = False,
+    scale: int = 1,
+    noise: bool = False,
+    beside: tuple[list[nd.Population], list[nd.Projection]] = ([], []),
 ) -> nd.Circuit:
-    """Return four populations: all columns, with holes, on each second row, without input."""
+    """Return four populations: all columns, with holes, on each second row, without input.
+
+    ``beside``: others with their connections.
+    """
     rng = np.random.default_rng(11)
     high, wide = (1, 90 * scale) if flat else (21 * scale, 37 * scale)
     y, x = nd.Axis.span(high, 0, high), nd.Axis.span(wide, 0, wide)
     axes: dict[str, Any] = {"x": x} if flat else {"y": y, "x": x}
     coarse = {"x": x.windows(3, 2)} if flat else {"y": y.windows(3, 2), "x": x}
     extent = (wide,) if flat else (high, wide)
-    holes = {"mask": rng.random(extent) < 0.85}
+    holes: dict[str, Any] = {"mask": rng.random(extent) < 0.85}
     first: dict[str, Any] = {"first": nd.Uniform(-1, 1)}
     a = nd.Population(Summing, name="a", axes=axes, **first, gain=nd.Uniform(0.1, 0.4))
     b = nd.Population(Summing, name="b", axes=axes, **first, **holes)
     c = nd.Population(Noisy if noise else Bounded, name="c", axes=coarse, **first)
     across = np.abs(np.arange(wide) - wide / 2) + np.arange(high)[:, None] - high / 2
-    round_ = {"mask": (across < 0.4 * wide).reshape(extent)}
+    round_: dict[str, Any] = {"mask": (across < 0.4 * wide).reshape(extent)}
     d = nd.Population(Summing, name="d", axes=axes, **first, **round_)
     number = 1 if flat else 2
     here, there = (np.unique(rng.integers(-4, 5, (12, number)), axis=0) for _ in range(2))
@@ -90,4 +97,4 @@ def circuit(
         nd.Projection(source, target, one, receptor=way, name=f"{n}", stored=stored, **more)
         for n, (way, source, target, one, more) in enumerate(links)
     ]
-    return nd.Circuit([a, b, c, d], made, seed=5)
+    return nd.Circuit([a, b, c, d, *beside[0]], made + beside[1], seed=5)

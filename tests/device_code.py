@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from neurodriver.backends.cuda import compiler
 
 QUICK = "--Ofast-compile=max"
@@ -33,3 +35,12 @@ def check_no_spills(text: str, arch: str = "sm_90") -> list[str]:
     told = told_resources(text, arch)
     assert told and all("0 + 0 bytes spilled" in line for line in told), told
     return told
+
+
+def declared_bytes(text: str, arch: str = "sm_90") -> int:
+    """Return the bytes of shared memory that the kernel of the step loop declares itself."""
+    found = compiler.find_compiler()
+    _, said = found.compile(text, arch, [*compiler.FLAGS, "--ptxas-options=-v"])
+    own = re.search(r"Compiling entry function 'nd_advance'.*?(\d+) bytes smem", said, re.DOTALL)
+    assert own, said
+    return int(own[1])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -92,6 +93,13 @@ class Drawn(Connections):
     def filtered(self) -> bool:
         """Whether the rule itself brings weights."""
         return "weights" in self.projection.rule.columns
+
+    def not_stored(self) -> Drawn:
+        """Return the same connections, which must not be stored."""
+        projection, out = copy.copy(self.projection), copy.copy(self)
+        object.__setattr__(projection, "stored", False)
+        vars(out)["projection"] = projection
+        return out
 
     @cached_property
     def _drawn_length(self) -> int:

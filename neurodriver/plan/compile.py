@@ -26,6 +26,7 @@ from .spikes.drawer import Drawer
 from .spikes.drawn_there import draw_by_source
 from .spikes.fanout import LONGEST_WINDOW, spread_accesses
 from .spikes.stencils import StencilSet
+from .sums.by_place import without_patched
 from .target import CPU, Target
 
 
@@ -91,9 +92,16 @@ def compile_circuit(
     fusions = find_fusions(full, dt, slots) if plans and target.fuses else {}
     unseen = {(f.synapse, f.variable) for f in fusions.values() if f.variable not in uses.read}
     drawn = [links for one in drawn_accesses.values() for links in one.drawn]
-    capacities, positions = storage(full, fusions, merged, drawn, plans and target.threads)
-    rings = rings_of(full, rows, slots.count, target, merged.silent | unseen, capacities)
-    layout = Layout(full, dt, np.dtype(dtype), target, rings, slots, positions, steps)
+
+    def laid_out(full: Circuit, moves: bool) -> Layout:
+        capacities, positions = storage(full, fusions, merged, drawn, moves)
+        rings = rings_of(full, rows, slots.count, target, merged.silent | unseen, capacities)
+        return Layout(full, dt, np.dtype(dtype), target, rings, slots, positions, steps)
+
+    moves = plans and target.threads
+    if moves:
+        full = without_patched(laid_out(full, moves=False))
+    layout = laid_out(full, moves)
     given = spread, drawn_accesses, watch, apart, stencils.accesses
     builder = ProgramBuilder(layout, seed, plans, *given)
     members = {f.synapse for f in fusions.values()} | merged.gone

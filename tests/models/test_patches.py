@@ -9,22 +9,28 @@ from typing import Any
 import numpy as np
 import pytest
 from columnar import circuit, force
-from device_code import check_no_spills
+from device_code import check_no_spills, declared_bytes
 from numpy.typing import NDArray
 from test_host_threads import check
 
 import neurodriver as nd
 from neurodriver.backends.cuda import patches, schedule
 from neurodriver.backends.cuda.executors import EXECUTORS
+from neurodriver.backends.cuda.spike_delivery import plan_delivery
+from neurodriver.circuit.drawn import Drawn
 from neurodriver.circuits import optic_lobe
 from neurodriver.codegen.generate import generate
 from neurodriver.codegen.simt.device import Part, device_text
 from neurodriver.plan.compile import compile_circuit
 from neurodriver.plan.edges import edges_of
 from neurodriver.plan.program import Program
+from neurodriver.plan.spikes import due
 from neurodriver.plan.sums.gather import Gather
 from neurodriver.plan.target import CUDA
 
+CELL: dict[str, Any] = {
+    "resting_potential": -65, "reset_potential": -65, "threshold": -50, "time_constant": 10
+}  # fmt: skip
 WAYS = [(flat, dtype) for flat in (False, True) for dtype in ("float32", "float64")]
 
 
@@ -102,6 +108,22 @@ def test_the_large_optic_lobe_takes_patches() -> None:
         plan = compiled(optic_lobe.from_rules(extent, stored=False)).gathers[0, "r"]
         assert plan.form == form
         assert extent < 60 or 120 < plan.limits["patches"] <= 132
+
+
+def test_patches_are_chosen_where_they_are_faster() -> None:
+    """Nobody says whether connections are stored; spikes elsewhere keep them stored."""
+    for extent, form in ((30, "patches"), (15, "lattice")):
+        assert compiled(optic_lobe.from_rules(extent)).gathers[0, "r"].form == form
+    lobe = optic_lobe.from_rules(30)
+    assert compile_circuit(lobe, 1e-3, "float32").gathers[0, "r"].form != "patches"  # on a CPU
+    every = [one.not_stored() for one in lobe.connections if isinstance(one, Drawn)]
+    one = lobe.with_parts(lobe.groups, every)
+    tables = [dict(compiled(c).gathers[0, "r"].arrays) for c in (lobe, one)]
+    assert tables[0].keys() == tables[1].keys()
+    assert all((tables[0][name] == tables[1][name]).all() for name in tables[0])
+    spiking = nd.Population("LeakyIAFDelta", 3, name="s", **CELL)
+    mixed = lobe.with_parts([*lobe.groups, *nd.Circuit([spiking]).groups], lobe.connections)
+    assert compiled(mixed).gathers[0, "r"].form == "lattice"
 
 
 def uneven() -> dict[str, Any]:
@@ -184,3 +206,32 @@ def test_registers_suffice(timers: bool, dtype: str) -> None:
     plan = schedule.finished(schedule.choose(units, 132, True, word), units, word)
     parts = [Part(unit.kernel, own) for unit, own in zip(units, plan.own, strict=True)]
     check_no_spills(device_text(parts, dtype, replace(plan.shape, timers=timers)))
+
+
+@pytest.mark.parametrize("cells", [700, 200_000])
+def test_shared_memory_suffices_beside_spikes_that_are_due(
+    cells: int, dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the text declares and what a launch asks for fit into a block, with all that fits."""
+    force(monkeypatch)
+    monkeypatch.setattr(due, "BARRIER", -1.0)
+    spiking = nd.Population("LeakyIAFDelta", cells, name="s", **CELL)
+    late: Any = {"weight": nd.Normal(0, 1), "delay": nd.Uniform(1e-3, 9e-3)}
+    link = nd.Projection(spiking, spiking, nd.FixedInDegree(9), **late)
+    program = compiled(circuit(beside=([spiking], [link])), dtype)
+    made, word = generate(program), program.dtype.itemsize
+    delivery = plan_delivery(program, stepwise=False)
+    assert delivery.due and any(unit.patches for unit in made.tasks)
+    plan = schedule.choose(made.tasks, 132, True, word, delivery.load)
+    plan = schedule.finished(replace(plan, shape=delivery.shaped(plan.shape)), made.tasks, word)
+    each = zip(made.tasks, plan.own, strict=True)
+    parts = [Part(u.kernel, own, stage=u.stage) for u, own in each]
+    parts += [Part(one.kernel, 1, delivery=True) for one in made.deliveries]
+    shape = plan.shape
+    static = declared_bytes(device_text(parts, dtype, shape))
+    assert static > 32 * shape.threads
+    assert static <= patches.declared_bytes(shape, made.tasks)
+    records = any(unit.kernel.record for unit in made.tasks)
+    assert static + shape.shared(word, records) <= 227 << 10
+    monkeypatch.setattr(patches, "SHARED", shape.patches + shape.cells + static // 2)
+    assert not patches.with_patches(shape, made.tasks, plan.blocks).cells

@@ -206,7 +206,8 @@ class CUDABatch(CUDABackend):
         if plan.blocks == 1:
             plan = replace(plan, width="block")
         marks = bool(learning) or any("nd_silent(" in u.kernel.text for u in units)
-        shape = replace(plan.shape, window=self.delivery.window, marks=marks, copies=self._number)
+        shape = self.delivery.shaped(plan.shape)
+        shape = replace(shape, marks=marks, copies=self._number)
         plan = replace(plan, shape=with_learning(shape, learning))
         return schedule.finished(plan, units, word)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -10,7 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...codegen.generate import Task
+from ...codegen.simt.device import THRESHOLDS_BYTES
 from ...codegen.simt.shape import Shape
+from ...codegen.simt.shared_texts import table_sizes
 from ...plan.sums.gather import Gather
 from .items import WARP, Items, by_work
 
@@ -23,8 +26,11 @@ STAGE = -1
 BEGIN = 6.0
 """Offsets whose work is that of beginning a population."""
 
-SHARED = 224 << 10
+SHARED = 227 << 10
 """Bytes of shared memory of a block, at most."""
+
+TABLES_BYTES, DUE_BYTES = 1 << 10, 32
+"""What texts declare of it: tables; of each thread, what warps share of spikes that are due."""
 
 
 @dataclass(frozen=True)
@@ -48,8 +54,17 @@ def with_patches(shape: Shape, units: Sequence[Task], blocks: int) -> Shape:
     """Return a shape with the shared memory of patches, and of their cells if these fit, too."""
     patches = max((unit.kernel.patches for unit in units), default=0)
     cells = sum(_bytes(unit) * _most(unit.patches, blocks) for unit in units if unit.patches)
-    fits = patches + cells <= SHARED and not any(unit.kernel.record for unit in units)
+    fits = patches + cells <= SHARED - declared_bytes(shape, units)
+    fits = fits and not any(unit.kernel.record for unit in units)
     return replace(shape, patches=patches, cells=cells * fits)
+
+
+def declared_bytes(shape: Shape, units: Sequence[Task]) -> int:
+    """Return the bytes of shared memory that a text declares where no warp holds components."""
+    thresholds = max((unit.kernel.text.count("nd_counts<") for unit in units), default=0)
+    each = DUE_BYTES * shape.due + thresholds * THRESHOLDS_BYTES / WARP
+    tables = sum(8 * sum(table_sizes(unit.kernel)) for unit in units) if shape.copies else 0
+    return TABLES_BYTES + tables + math.ceil(each * shape.threads)
 
 
 def patch_items(plan: LaunchPlan, units: Sequence[Task]) -> dict[int, PatchItems]:

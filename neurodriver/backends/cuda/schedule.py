@@ -154,7 +154,7 @@ def with_ahead(plan: LaunchPlan, units: Sequence[Task], word: int) -> LaunchPlan
     stays = [(ahead, rounds) for ahead in (64, 48, 32) if rounds]
     for ahead, stay in (*stays, (64, 0), (48, 0), (32, 0), (16, 0)):
         shape = replace(plan.shape, ahead=ahead, record=record, stay=stay)
-        if shape.scratch(word) * shape.resident <= SHARED:
+        if shape.scratch(word) * shape.resident + shape.patches <= SHARED:
             break
     return replace(plan, shape=shape)
 

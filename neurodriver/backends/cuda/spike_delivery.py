@@ -83,7 +83,7 @@ class SpikeDelivery:
 
     def shaped(self, shape: Shape) -> Shape:
         """Return a shape with what the delivery needs."""
-        return replace(shape, window=self.window, looks_again=self.looks_again)
+        return replace(shape, window=self.window, looks_again=self.looks_again, due=self.due)
 
     @property
     def load(self) -> schedule.SpikeLoad:

@@ -58,6 +58,8 @@ class Shape:
         Parts of a step, with a barrier between them.
     looks_again : bool
         Whether spikes that come from other parts are delivered when due: at the begin of a window.
+    due : bool
+        Whether spikes are delivered when they are due: warps share them in shared memory.
     patches : int
         Bytes of shared memory for patches of columns.
     cells : int
@@ -82,6 +84,7 @@ class Shape:
     copies: int = 0
     stages: int = 1
     looks_again: bool = False
+    due: bool = False
     patches: int = 0
     cells: int = 0
 

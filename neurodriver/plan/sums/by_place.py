@@ -34,7 +34,7 @@ from ..delays import check_longest
 from ..layout import Layout
 from .columns import LocatedLink
 from .gather import Gather
-from .patches import adds_products, may_have_patches, patches_of
+from .patches import adds_products, graded, may_have_patches, patches_of
 from .place_distances import by_distance, needs_distances
 from .place_parts import SINGLE, GridRows, Integers, kinds_of, overlap
 
@@ -113,13 +113,39 @@ def _by_patches(layout: Layout, number: int, count: int, others: Patched) -> dic
     """Return the plans of the accesses of a group for which patches pay."""
     if not may_have_patches(layout, number):
         return {}
-    accesses = filter(adds_products, layout.circuit.groups[number].model.accesses)
+    accesses = [one for one in layout.circuit.groups[number].model.accesses if adds_products(one)]
     tables = {one.name: _tables(layout, number, one, count) for one in accesses}
     known = {name: made for name, made in tables.items() if made is not None}
     ends = (one.limits["end"] for plans in others.values() for one in plans.values())
     links = {name: made.links for name, made in known.items()}
     edges = {name: made.edges for name, made in known.items()}
-    return patches_of(layout, number, links, edges, max(ends, default=0))
+    may = not any(_unstored(layout, number, one) for one in accesses)
+    return patches_of(layout, number, links, edges, max(ends, default=0), may)
+
+
+def without_patched(layout: Layout) -> Circuit:
+    """Return a circuit in which connections are not stored that are faster by patches.
+
+    Parameters
+    ----------
+    layout : Layout
+        For a GPU, with the components in the order of the circuit.
+    """
+    circuit = layout.circuit
+    patched: Patched = {}
+    for number, group in enumerate(circuit.groups if graded(layout) else []):
+        if not group.is_port:
+            patched[number] = _by_patches(layout, number, group.count, patched)
+    better = {
+        one
+        for number, found in patched.items()
+        for name in found
+        for one in _reaching(layout, number, circuit.groups[number].model.access(name)) or []
+    }
+    if not better:
+        return circuit
+    links = (one.not_stored() if one in better else one for one in circuit.connections)
+    return circuit.with_parts(circuit.groups, links)
 
 
 def _possible(layout: Layout, one: Drawn) -> str:

@@ -45,7 +45,10 @@ PER_OFFSET, PER_SLOT, PER_TARGET, FIXED = 1.3, 0.3, 30.0, 3000.0
 """Cycles: of an offset, for each of its loads; a value of the plane; a population; a step."""
 
 PER_EDGE = 1 / 60
-"""Cycles of a step for each connection, on all multiprocessors, without patches."""
+"""Cycles of a step for each connection, on all multiprocessors, by entries."""
+
+STORED, PER_STORED = 4400.0, 1 / 380
+"""Cycles of a step with stored connections, and for each of them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +94,7 @@ def patches_of(
     links: Mapping[str, Sequence[LocatedLink]],
     edges: Mapping[str, int],
     taken: int,
+    stored: bool,
 ) -> dict[str, Gather]:
     """Return the plan of each access of a group whose links share columns; none if it does not pay.
 
@@ -105,6 +109,8 @@ def patches_of(
         How many there are.
     taken : int
         Bytes of shared memory that other groups take.
+    stored : bool
+        Whether the connections may be stored otherwise.
     """
     spaces = {id(s): s for one in links.values() for link in one for s in _spaces(link)}
     if not spaces:
@@ -125,7 +131,11 @@ def patches_of(
             parts[name] = part
     word = layout.dtype.itemsize
     cut = _best(list(parts.values()), cells, word, ROOM - taken)
-    if cut is None or cut.cycles > PER_EDGE * sum(edges[name] for name in parts):
+    count = sum(edges[name] for name in parts)
+    others = [PER_EDGE * count]
+    if stored:
+        others.append(STORED + PER_STORED * count)
+    if cut is None or cut.cycles > min(others):
         return {}
     table = _cells(cut, cells, layout.circuit.groups[number].count)
     found, at = {}, taken
@@ -153,6 +163,11 @@ def may_have_patches(layout: Layout, number: int) -> bool:
         and (group.every, group.first) == (1, 0)
         and number not in layout.positions
     )
+
+
+def graded(layout: Layout) -> bool:
+    """Whether a circuit has no events: spiking components are faster without patches."""
+    return not any(map(layout.circuit.kinds.is_event, layout.rings))
 
 
 def adds_products(access: Access) -> bool:
