@@ -82,7 +82,8 @@ class _RowsStruct(ct.Structure):
 
 
 @cache
-def _library() -> ct.CDLL:
+def library() -> ct.CDLL:
+    """Return the functions of compiled code."""
     head = f"/* projections */\n#define ND_FN {INLINE}\n"
     names = ("native/math.h", "native/philox.h", "native/projections.h")
     return build([(head + "\n".join(map(header, names)), ())])[0]
@@ -101,7 +102,7 @@ def _call(name: str, *given: Any) -> None:
             arguments.append(ct.byref(value))
         else:
             arguments.append((_real if isinstance(value, float) else _integer)(value))
-    function = getattr(_library(), name)
+    function = getattr(library(), name)
     function.restype = None
     function(*arguments)
 

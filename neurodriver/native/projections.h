@@ -63,3 +63,4 @@ template <typename Body> static void nd_each_row(integer threads, integer rows, 
 #include "projection_rows.h"
 #include "projection_parts.h"
 #include "projection_values.h"
+#include "projection_sends.h"

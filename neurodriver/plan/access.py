@@ -17,7 +17,8 @@ from .spikes.drawn import DrawnBySource
 from .spikes.fanout import delivering, fan_out, narrow
 from .spikes.learning import common_units, learn_by_source, plastic_of
 from .spikes.stencil_rows import rows_of_stencils
-from .spikes.stencils import StencilAccesses, StencilSpikes, together
+from .spikes.stencil_set import StencilAccesses, UnstoredSpikes
+from .spikes.stencils import StencilSpikes, together
 from .spikes.weights import (
     Units,
     WeightStatistics,
@@ -106,7 +107,7 @@ class AccessPlanner:
         return made
 
     def _of_stencils(
-        self, number: int, access: Access, shared: Sequence[StencilSpikes], count: int
+        self, number: int, access: Access, shared: Sequence[UnstoredSpikes], count: int
     ) -> Gather:
         """Plan an access that stencils reach, and maybe connections that are stored."""
         layout, variable = self.layout, access.variable
@@ -121,14 +122,18 @@ class AccessPlanner:
         of_all = together(parts)
         units = units_of(of_all.bounds, of_all.remainders, layout.dtype.name)
         threads = layout.target.threads
-        ahead = max(one.longest for one in shared) if threads else 0
+        ahead = max(one.longest if threads else one.ahead for one in shared)
         if drawn is not None:
             made = self._drawn(variable, drawn, edges, units, ahead)
         else:
             made = self._delivered(variable, in_units(edges, units), count, units, ahead)
             add_units(made, units)
-        plan_of = rows_of_stencils if threads else StencilSpikes.gather
-        made.stencils = tuple(plan_of(one, layout, number, variable, units) for one in shared)
+        made.stencils = tuple(
+            rows_of_stencils(one, layout, number, variable, units)
+            if threads and isinstance(one, StencilSpikes)
+            else one.gather(layout, number, variable, units, made)
+            for one in shared
+        )
         made.cost = made.cost + sum(one.cost for one in made.stencils)
         return made
 

@@ -45,7 +45,7 @@ from .population_rows import NONE, number_rows, state_rows, stored
 from .program import Custom, Program
 from .spikes.delivery import deliveries
 from .spikes.drawn import DrawnBySource
-from .spikes.stencils import StencilAccesses
+from .spikes.stencil_set import StencilAccesses
 from .subunits import place
 from .sums.gather import Gather, learning_part, outside, stencil_part
 from .unit import KernelSpec, Unit

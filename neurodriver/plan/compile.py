@@ -25,7 +25,7 @@ from .ring_rows import Uses, ring_rows
 from .spikes.drawer import Drawer
 from .spikes.drawn_there import draw_by_source
 from .spikes.fanout import LONGEST_WINDOW, spread_accesses
-from .spikes.stencils import StencilSet
+from .spikes.stencil_set import StencilSet
 from .sums.by_place import without_patched
 from .target import CPU, Target
 

@@ -203,9 +203,9 @@ class PendingSpikes:
             lag, begin, end, source = block[:4]
             for row in range(max(self.step - lag, 0), self.newest + 1):
                 places, counts = self._spikes(row, slice(begin, end))
-                which, target, multiple = plan.sent(number, source + places)
-                due = sums[row + lag - self.step]
-                np.add.at(due, self._column[target], multiple * counts[which])
+                which, target, multiple, later = plan.sent(number, source + places)
+                due = row + lag - self.step + later
+                np.add.at(sums, (due, self._column[target]), multiple * counts[which])
 
     def _add_listed(self, sums: Sums) -> None:
         """Add what the last step's spikes left in the lists of pieces of a GPU."""

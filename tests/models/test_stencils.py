@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sheets import CELL, DT, drawn, networks, sheet, with_masks
+from sheets import DT, drawn, networks, sheet, with_masks
 
 import neurodriver as nd
 from neurodriver.circuit.stencils import Stencils
@@ -131,18 +131,6 @@ def test_a_run_goes_on_with_the_other_plan(
         lpu.run(steps=143)
         V = [np.asarray(lpu[name].get("V")).tobytes() for name in lpu.circuit.populations]
     assert V == whole[1][1:]
-
-
-def test_where_connections_have_to_be_stored() -> None:
-    """Irregular axes, drawn weights: few cells have equal connections."""
-    a = sheet("a", False)
-    y = nd.Axis.at(np.sort(np.random.default_rng(0).random(30)))
-    uneven = nd.Population("LeakyIAFDelta", name="u", axes={"y": y}, **CELL)
-    cases = (uneven, nd.Within(0.3), 1.0), (a, nd.Near(y=3, x=3), nd.Uniform(0, 1))
-    for cells, rule, weight in cases:
-        link = nd.Projection(cells, cells, rule, weight=weight, name="p", stored=False)
-        with pytest.raises(CircuitError, match="'p': stored=False is possible for weighted spikes"):
-            nd.LPU(nd.Circuit([cells], [link]), DT)
 
 
 def test_spikes_within_a_step_are_stored() -> None:

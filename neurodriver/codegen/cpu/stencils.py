@@ -25,9 +25,34 @@ def stencil_lines(main: FanoutText) -> list[str]:
     return [line for number, plan in plans for line in _deliver(main, plan, number)]
 
 
+def _compute(main: FanoutText, plan: Gather, owner: ReceptorOwner) -> list[str]:
+    """Return the lines that deliver spikes whose connections are computed."""
+    name, a, spec = main.access.name, main.component.arguments, main.component.spec
+    address = a.pointer(plan.key(owner, "computed"), "const long long")
+    blocks = (
+        a.pointer(plan.key(owner, "block"), "const long long"),
+        NUMBERS,
+        a.integer(Key(owner, Kind.SIZE, "blocks")),
+    )
+    types = "const void *, long long, long long, long long, long long, long long, long long, void *"
+    dirty = f"nd_dirty_{name}" if main.marks_dirty else "(unsigned char *)0"
+    given = f"nd_begin, nd_end, nd_now_{name}, sizeof(nd_slot_{name}), nd_slots_{name}, {dirty}"
+    call = f"nd_send((const void *)nd_computed[1], {{source}}, {{count}}, {given});"
+    lines = [
+        *main.slots_alone(),
+        f"const long long *const nd_computed = {address};",
+        f"typedef void (*nd_sender)({types}, unsigned char *);",
+        "const nd_sender nd_send = (nd_sender)nd_computed[0];",
+        *each_spike(spec, a, main.access.variable, blocks, call),
+    ]
+    return block("", lines)
+
+
 def _deliver(main: FanoutText, plan: Gather, number: int) -> list[str]:
     name, a, spec = main.access.name, main.component.arguments, main.component.spec
     owner = ReceptorOwner(spec.number, stencil_part(name, number))
+    if "computed" in plan.arrays:
+        return _compute(main, plan, owner)
 
     def pointer(array: str, kind: str) -> str:
         return a.pointer(plan.key(owner, array), f"const {kind}")

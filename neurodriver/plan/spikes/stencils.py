@@ -11,31 +11,23 @@ together add to slots that lie together.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from ...circuit.circuit import Circuit, Connections
 from ...circuit.drawn import Drawn
 from ...circuit.stencils import Stencils
-from ...model.kinds import VariableKind
 from ...native.buffers import LANES, padded
 from ..arrays import Array, Owner, Role, row
-from ..delays import LONGEST, Spread, check_longest
 from ..layout import Layout
 from ..sums.gather import Edges, Gather
-from ..target import Target
-from .fanout import PIECE, per_slice, sends, smallest
-from .learning import plastic_of
+from .fanout import PIECE, per_slice, smallest
 from .weights import ALIKE, Bounds, Reals, Units, WeightStatistics
 
 Integers = NDArray[np.int64]
-
-StencilAccesses = Mapping[tuple[int, str], Sequence["StencilSpikes"]]
-"""Projections of stencils by (group number, access) of their targets."""
 
 EXACT = ("exact", "per_unit")
 """Arrays of a plan in double precision, whatever the working type."""
@@ -48,9 +40,6 @@ MOST_32 = 2**31 - 1
 
 LISTED_AT_ONCE = 1 << 22
 """Connections of targets with a mask that are listed at once."""
-
-FEW = 1 << 16
-"""Connections of a projection that are stored, where nobody says whether."""
 
 
 @dataclass
@@ -71,7 +60,7 @@ class StencilPlan(Gather):
         """The longest latency."""
         return int(self.arrays["block"][:, 0].max()) + 1
 
-    def sent(self, block: int, sources: Integers) -> tuple[Integers, Integers, Integers]:
+    def sent(self, block: int, sources: Integers) -> tuple[Integers, Integers, Integers, Integers]:
         """Return what spikes of some sources of a block add.
 
         Returns
@@ -80,6 +69,8 @@ class StencilPlan(Gather):
             Place of the source among ``sources``; some are sources of other plans and add nothing.
         target : (m,) int64
         multiple : (m,) int64
+        later : (m,) int64
+            Steps beyond the lag of the block.
         """
         known = np.flatnonzero((sources >= 0) & (sources < self.limits["sources"]))
         stencil = self.arrays["stencil"][sources[known]].astype(np.int64)
@@ -101,7 +92,7 @@ class StencilPlan(Gather):
         if other.any():
             exact = np.rint(self.arrays["exact"][entry] * self.arrays["per_unit"][target])
             multiple = np.where(other[which], exact.astype(np.int64), multiple)
-        return known[which], target, multiple
+        return known[which], target, multiple, np.zeros(len(which), np.int64)
 
     def rows(self, owner: Owner, real: DTypeLike) -> Iterator[Array]:
         """Yield the rows of the array table that this plan needs."""
@@ -145,6 +136,16 @@ class StencilSpikes:
     def shortest(self) -> int:
         """The shortest latency."""
         return int(self.steps.min())
+
+    @property
+    def looked_back(self) -> int:
+        """Past rows of spikes that are read."""
+        return self.longest
+
+    @property
+    def ahead(self) -> int:
+        """Steps that slots lie ahead: spikes are delivered when they are due."""
+        return 0
 
     @property
     def pieces(self) -> int:
@@ -195,8 +196,11 @@ class StencilSpikes:
                 column[first + cells] = values
         return WeightStatistics(Bounds(*every), remainders)
 
-    def gather(self, layout: Layout, number: int, variable: str, units: Units) -> StencilPlan:
-        """Return the plan, into some components of a group."""
+    def gather(
+        self, layout: Layout, number: int, variable: str, units: Units, main: Gather
+    ) -> StencilPlan:
+        """Return the plan, into some components of a group, and into the slots of a plan."""
+        del main  # slots are those of the present step
         own, circuit = self.sources, layout.circuit
         first = self.links.ends.target.start - int(circuit.starts[number])
         mine = slice(first, first + len(self.targets.of))
@@ -272,94 +276,8 @@ class StencilSpikes:
         return multiple, np.unique(self.targets.partners(odd))
 
 
-class StencilSet:
-    """The projections of a circuit that are stencils.
-
-    Parameters
-    ----------
-    circuit : Circuit
-    spread : frozenset of (group number, access)
-        Accesses whose spikes are delivered by source.
-    dt : float
-    target : Target
-
-    Attributes
-    ----------
-    accesses : mapping of (group number, access) to list of StencilSpikes
-    others : Circuit
-        Without these projections.
-    looked_back : dict of Connections to int
-        Past rows of spikes that each of them reads.
-    window : int
-        Steps from one barrier to the next at most.
-
-    Raises
-    ------
-    CircuitError
-        For a delay of too many steps.
-    """
-
-    def __init__(self, circuit: Circuit, spread: Spread, dt: float, target: Target) -> None:
-        self.accesses: dict[tuple[int, str], list[StencilSpikes]] = {}
-        conductances = {*circuit.kinds.updated(VariableKind.CONDUCTANCE)}
-        for links in circuit.connections:
-            if not isinstance(links, Drawn) or links.located is None:
-                continue
-            if target.threads and not _sent_by_kernels(circuit, links):
-                continue  # and stored ones are faster there
-            number = _group_of(circuit, links.ends.target)
-            if number is None or (number, links.access) not in spread:
-                continue
-            if conductances & {*circuit.groups[number].model.updates}:
-                continue  # such components may be stored in another order
-            one = _shared(circuit, links, dt, target.threads)
-            if one is not None and not plastic_of(circuit, number, links.access):
-                self.accesses.setdefault((number, links.access), []).append(one)
-        every = [one for some in self.accesses.values() for one in some]
-        self.looked_back: dict[Connections, int] = {
-            one.links: one.shortest if target.threads else one.longest for one in every
-        }
-        self.window = min([LONGEST, *(one.shortest for one in every)])
-        if target.threads and every:
-            self.window = min(self.window, max(LISTED // sum(one.pieces for one in every), 1))
-        self.others = circuit
-        if every:
-            rest = [one for one in circuit.connections if one not in self.looked_back]
-            self.others = circuit.with_parts(circuit.groups, rest)
-
-
-def _group_of(circuit: Circuit, numbers: range) -> int | None:
-    """Return the group that has some components; None where several have, or a port."""
-    group = int(circuit.group_of(numbers.start))
-    inside = len(numbers) and numbers.stop <= circuit.starts[group + 1]
-    return group if inside and not circuit.groups[group].is_port else None
-
-
-def _sent_by_kernels(circuit: Circuit, links: Drawn) -> bool:
-    """Whether connections must not be stored, and kernels deliver the spikes of their sources."""
-    group = _group_of(circuit, links.ends.source)
-    return links.projection.stored is False and group is not None and sends(circuit.groups[group])
-
-
-def _shared(circuit: Circuit, links: Drawn, dt: float, threads: bool) -> StencilSpikes | None:
-    """Return a projection as stencils; None where its connections are to be stored."""
-    group = _group_of(circuit, links.ends.source)
-    if group is None or links.projection.stored is True or links.plasticity is not None:
-        return None
-    sources, targets = links.stencils("source"), links.stencils("target")
-    if sources is None or targets is None or not len(sources.partner):
-        return None
-    if threads and (sources.cell is not None or targets.cell is not None):
-        return None  # kernels of a GPU know no masks
-    if links.projection.stored is not False and sources.edges < FEW:
-        return None
-    weight, delay = links.numbers(sources)
-    steps = _latencies(delay, dt)
-    check_longest(links, int(steps.max()), dt, circuit.name)
-    return StencilSpikes(links, group, sources, targets, weight, steps)
-
-
-def _latencies(delay: Reals, dt: float) -> Integers:
+def latencies(delay: Reals, dt: float) -> Integers:
+    """Return delays in steps, 1 at least."""
     steps: Integers = np.maximum(np.rint(np.minimum(delay / dt, 2.0**53)), 1).astype(np.int64)
     return steps
 

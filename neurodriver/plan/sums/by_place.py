@@ -154,8 +154,9 @@ def _possible(layout: Layout, one: Drawn) -> str:
         where = "where rules along axes alone lead into the access of a graded value"
         even = "by distance or with a formula on regular axes"
         return f"{where}, {even}, each with one delay, and its weight no distribution"
-    where = "for weighted spikes between whole populations on regular axes"
-    where += " without a mask" if layout.target.threads else ""
+    if not layout.target.threads:
+        return "for weighted spikes that act a step later or more"
+    where = "for weighted spikes between whole populations on regular axes without a mask"
     return f"{where}, whose weights and delays are numbers or formulas"
 
 

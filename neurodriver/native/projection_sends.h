@@ -1,0 +1,292 @@
+/* Connections that are stored nowhere: those of a source are computed when it spikes. */
+
+/* Ways along an axis: the runs of source index i are begin[i] to begin[i + 1] - 1. Run k has the
+ * targets low[k], low[k] + 1, ...; their ways are way[at[k]] to way[at[k + 1] - 1]. `ascending`:
+ * those of each run ascend. */
+struct nd_ways {
+    const integer *begin, *at;
+    const int *low;
+    const double *way;
+    integer ascending;
+};
+
+/* `unit` is that of each slot of a step, `first` the slot of the first target, and `shortest` the
+ * least latency. Slots of `ahead` targets follow each other, up to slot `end`. `powers`: all units are
+ * powers of two, and `unit` has 1 over each; `alike`: all are equal. `ways` is null unless the rule is one along axes without masks, whose formulas read
+ * distances alone; `direct`: its numbers are not drawn, and read no more than distances; `apart`: they read those along the axes, too. */
+struct nd_sends {
+    const nd_rule *rule;
+    const double *unit;
+    const nd_ways *ways;
+    double dt;
+    integer first, shortest, ahead, end, lanes, powers, alike, apart, direct;
+};
+
+struct nd_sent {
+    nd_scratch own;
+    nd_places places;
+    std::vector<double> squared, along[16], weight, delay;
+    std::vector<int> target, multiple;
+    integer index[16], inner[17];
+    double way[16];
+    integer count;
+
+    /* Makes room for `more` connections. */
+    void room(integer dims, integer more)
+    {
+        const size_t size = (size_t)(count + more);
+        if (squared.size() < size) squared.resize(2 * size);
+        if (target.size() < size) target.resize(2 * size);
+        for (integer d = 0; d < dims; ++d)
+            if (along[d].size() < size) along[d].resize(2 * size);
+    }
+
+    /* The targets from `low` to `high` - 1, but for `self`, from axis d on. */
+    void find(const nd_sends &p, integer d, integer point, double sum, integer low, integer high, integer self)
+    {
+        const nd_space &g = *p.rule->space;
+        const nd_ways &a = p.ways[d];
+        const integer base = point * g.axes[d].targets;
+        for (integer k = a.begin[index[d]]; k < a.begin[index[d] + 1]; ++k) {
+            const double *const ways = a.way + a.at[k];
+            const integer size = a.at[k + 1] - a.at[k], first = base + a.low[k];
+            if (d + 1 == g.dims) {
+                run(p, d, first - g.first_target, ways, size, sum, low, high, self);
+                continue;
+            }
+            for (integer e = 0; e < size; ++e) {
+                const integer here = first + e, begin = here * inner[d + 1] - g.first_target;
+                if (begin + inner[d + 1] <= low || begin >= high) continue;
+                const double next = sum + ways[e] * ways[e];
+                way[d] = ways[e];
+                if (next <= g.squared) find(p, d + 1, here, next, low, high, self);
+            }
+        }
+    }
+
+    /* Those of a run along the last axis; the first of its `size` targets is `first`. */
+    void run(const nd_sends &p, integer d, integer first, const double *ways, integer size, double sum,
+             integer low, integer high, integer self)
+    {
+        const double most = p.rule->space->squared;
+        integer from = std::max(low - first, 0ll), to = std::min(high - first, size);
+        if (!p.ways[d].ascending) {
+            for (; from < to; ++from)
+                if (sum + ways[from] * ways[from] <= most) some(p, d, first, ways, from, from + 1, sum, self);
+            return;
+        }
+        while (from < to && sum + ways[from] * ways[from] > most) ++from;
+        while (from < to && sum + ways[to - 1] * ways[to - 1] > most) --to;
+        some(p, d, first, ways, from, to, sum, self);
+    }
+
+    /* All from number `from` of a run to before number `to`, but for `self`. */
+    void some(const nd_sends &p, integer d, integer first, const double *ways, integer from, integer to,
+              double sum, integer self)
+    {
+        const integer place = self - first, n = to - from;
+        if (self >= 0 && place >= from && place < to) {
+            some(p, d, first, ways, from, place, sum, -1);
+            some(p, d, first, ways, place + 1, to, sum, -1);
+            return;
+        }
+        if (n <= 0) return;
+        room(p.rule->space->dims, n);
+        int *const to_target = target.data() + count;
+        double *const to_squared = squared.data() + count;
+        ways += from;
+        for (integer i = 0; i < n; ++i) {
+            to_target[i] = (int)(first + from + i);
+            to_squared[i] = sum + ways[i] * ways[i];
+        }
+        for (integer o = 0; p.apart && o < d; ++o) std::fill_n(along[o].begin() + count, n, way[o]);
+        if (p.apart) std::copy_n(ways, n, along[d].begin() + count);
+        count += n;
+    }
+
+    void along_axes(const nd_sends &p, integer s, integer low, integer high)
+    {
+        const nd_rule &r = *p.rule;
+        const nd_space &g = *r.space;
+        const integer cell = g.first_source + s;
+        integer point = g.point ? g.point[cell] : cell;
+        inner[g.dims] = 1;
+        for (integer d = g.dims; d-- > 0;) {
+            index[d] = point % g.axes[d].sources;
+            point /= g.axes[d].sources;
+            inner[d] = inner[d + 1] * g.axes[d].targets;
+        }
+        count = 0;
+        find(p, 0, 0, 0.0, low, high, g.autapses ? -1 : s + r.shift);
+        const double *at[17] = {squared.data()};
+        for (integer d = 0; d < g.dims; ++d) at[d + 1] = along[d].data();
+        by_formula(r, at);
+    }
+
+    /* The same for points, in any order. */
+    void among_points(const nd_sends &p, integer s, integer low, integer high)
+    {
+        const nd_rule &r = *p.rule;
+        const nd_space &g = *r.space;
+        own.target.clear();
+        places.squared.clear();
+        places.along.resize((size_t)g.dims);
+        for (auto &one : places.along) one.clear();
+        nd_search search{&r, &g, g.autapses ? -1 : s + r.shift, &own, &places, {}, {}, {}};
+        search.points(0, 0, g.from + (g.first_source + s) * g.dims);
+        take_targets();
+        const double *at[17] = {places.squared.data()};
+        for (integer d = 0; d < g.dims; ++d) at[d + 1] = places.along[d].data();
+        by_formula(r, at);
+        within(low, high);
+    }
+
+    void by_formula(const nd_rule &r, const double *const *at)
+    {
+        values(r.weight, r.space->formula[0], at, weight);
+        values(r.delay, r.space->formula[1], at, delay);
+    }
+
+    void take_targets()
+    {
+        count = (integer)own.target.size();
+        if (target.size() < own.target.size()) target.resize(2 * own.target.size());
+        std::copy(own.target.begin(), own.target.end(), target.begin());
+    }
+
+    /* Leaves targets from `low` to `high` - 1. */
+    void within(integer low, integer high)
+    {
+        integer n = 0;
+        for (integer i = 0; i < count; ++i) {
+            if (target[i] < low || target[i] >= high) continue;
+            target[n] = target[i], weight[n] = weight[i], delay[n++] = delay[i];
+        }
+        count = n;
+    }
+
+    void values(const nd_law &law, void (*formula)(integer, const double *const *, double *),
+                const double *const *at, std::vector<double> &out)
+    {
+        if ((integer)out.size() < count) out.resize(2 * (size_t)count);
+        if (formula) formula(count, at, out.data());
+        else std::fill(out.begin(), out.begin() + count, law.a);
+    }
+
+    /* Targets, weights and delays of a source, of targets from `low` to `high` - 1. */
+    void row(const nd_sends &p, integer s, integer low, integer high)
+    {
+        const nd_rule *r = p.rule;
+        if (p.ways) return along_axes(p, s, low, high);
+        if (p.direct && r->kind == ND_POINTS) return among_points(p, s, low, high);
+        nd_space_row(r, s, own, nullptr);
+        take_targets();
+        nd_values_of(r, ND_WEIGHT, s, {0, nullptr}, count, own, weight);
+        nd_values_of(r, ND_DELAY, s, {0, nullptr}, count, own, delay);
+        within(low, high);
+    }
+
+    /* Weights become multiples of the targets' units, targets slots behind slot `now`. */
+    void in_units(const nd_sends &p, integer now)
+    {
+        const double *unit = p.unit + p.first, dt = p.dt, least = (double)p.shortest;
+        const int first = (int)p.first, end = (int)p.end, begin = (int)now, ahead = (int)p.ahead;
+        if ((integer)multiple.size() < count) multiple.resize(2 * (size_t)count);
+        int *to = target.data(), *m = multiple.data();
+        const double *w = weight.data(), *d = delay.data();
+        const integer n = count;
+        if (p.powers && p.alike) {
+            const double each = unit[0];
+            _Pragma("omp simd")
+            for (integer i = 0; i < n; ++i) m[i] = (int)nd_rint(w[i] * each);
+        } else if (p.powers) {     /* the product is exact */
+            _Pragma("omp simd")
+            for (integer i = 0; i < n; ++i) m[i] = (int)nd_rint(w[i] * unit[to[i]]);
+        } else {
+            _Pragma("omp simd")
+            for (integer i = 0; i < n; ++i) m[i] = (int)nd_rint(w[i] / unit[to[i]]);
+        }
+        _Pragma("omp simd")
+        for (integer i = 0; i < n; ++i) {
+            const double steps = nd_rint(nd_fmin(d[i] / dt, 0x1p53));
+            const int at = begin + (int)(nd_fmax(steps, 1.0) - least) * ahead;
+            to[i] += first + (at < end ? at : at - end);
+        }
+    }
+
+    template <typename Slot> void add(const nd_sends &p, integer times, Slot *slots, unsigned char *dirty)
+    {
+        const int *to = target.data(), *m = multiple.data();
+        const integer n = count, lanes = p.lanes;
+        for (integer i = 0; i < n; ++i) slots[to[i]] += (Slot)m[i] * (Slot)times;
+        for (integer i = 0; dirty && i < n; ++i) dirty[to[i] / lanes] = 1;
+    }
+};
+
+static nd_sent &nd_own_sent()
+{
+    static thread_local nd_sent own;
+    nd_sent *at = &own;
+    asm("" : "+r"(at));     /* else each element of a loop asks anew where it is */
+    return *at;
+}
+
+/* `times` spikes of a source reach targets whose slots in a step are `low` to `high` - 1. What is due
+ * first goes to slot `now` and those behind it. `size`: bytes of a slot. */
+extern "C" void nd_send(const nd_sends *p, integer s, integer times, integer low, integer high, integer now,
+                        integer size, void *slots, unsigned char *dirty)
+{
+    if (s < 0 || s >= p->rule->sources) return;
+    nd_sent &my = nd_own_sent();
+    my.row(*p, s, std::max(low - p->first, 0ll), std::min(high - p->first, p->rule->targets));
+    my.in_units(*p, now);
+    if (size == 4) my.add(*p, times, (int *)slots, dirty);
+    else my.add(*p, times, (integer *)slots, dirty);
+}
+
+/* The connections of a source: their number; slots, multiples and steps beyond the least latency. */
+extern "C" integer nd_sent_by(const nd_sends *p, integer s, integer room, int *slot, integer *multiple,
+                              integer *later)
+{
+    nd_sent &my = nd_own_sent();
+    my.row(*p, s, 0, p->rule->targets);
+    if (my.count > room) return my.count;
+    my.in_units(*p, 0);
+    for (integer i = 0; i < my.count; ++i) {
+        slot[i] = (int)(my.target[i] % p->ahead), later[i] = my.target[i] / p->ahead;
+        multiple[i] = my.multiple[i];
+    }
+    return my.count;
+}
+
+/* Accounts for |weights| of each target, in the order of the sources: number, least above 0, greatest,
+ * sum. With units, NaN where nothing is asked: the least distance from a whole number of units, and
+ * the greatest such number; up to `alike`, relative to the number, distances are none. */
+extern "C" void nd_sends_bounds(const nd_sends *p, integer threads, const double *unit, double alike,
+                                integer *degree, double *least, double *greatest, double *total)
+{
+    const integer targets = p->rule->targets, parts = 4 * threads;
+    nd_shared(threads, parts, [=](integer part, integer) {
+        nd_sent &my = nd_own_sent();
+        const integer low = targets * part / parts, high = targets * (part + 1) / parts;
+        for (integer s = 0; low < high && s < p->rule->sources; ++s) {
+            my.row(*p, s, low, high);
+            for (integer i = 0; i < my.count; ++i) {
+                const integer t = my.target[i];
+                const double size = nd_fabs(my.weight[i]);
+                if (unit) {
+                    if (unit[t] != unit[t]) continue;
+                    const double ratio = nd_fmin(size / unit[t], 0x1p60), whole = nd_rint(ratio);
+                    const double apart = nd_fabs(ratio - whole);
+                    if (apart > alike * whole) least[t] = nd_fmin(least[t], apart);
+                    greatest[t] = nd_fmax(greatest[t], whole);
+                    continue;
+                }
+                ++degree[t];
+                if (size > 0) least[t] = nd_fmin(least[t], size);
+                greatest[t] = nd_fmax(greatest[t], size);
+                total[t] += size;
+            }
+        }
+    });
+}
