@@ -27,9 +27,6 @@ Addresses = Mapping[str, Words]
 THREAD_WORTH = 1 << 18
 """Synapses, times copies, that are worth a thread."""
 
-PEERS = False
-"""Whether the GPUs of ranks add up their counts without the hosts; it has not been run on GPUs."""
-
 _WORDS = (
     "first", "source", "own", "kept", "counts", "states", "given", "numbers", "sent", "place",
     "copies", "copies_sent", "text",
@@ -278,7 +275,7 @@ class SynapseSets:
         All ranks call it together. Returns whether it has been done.
         """
         if self._reaches is None:
-            offers = communicator.allgather(self.place.offer(self._counts) if PEERS else b"")
+            offers = communicator.allgather(self.place.offer(self._counts))
             able = self.place.reach(offers, communicator.Get_rank())
             self._reaches = all(communicator.allgather(able))
         if self._reaches:

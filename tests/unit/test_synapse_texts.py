@@ -285,7 +285,6 @@ def test_counts_of_several_gpus(monkeypatch: pytest.MonkeyPatch, host: int | Non
     monkeypatch.setattr(synapse_place, "Loaded", lambda *_: code)
     monkeypatch.setattr(synapse_place, "compile_cubin", lambda *_: b"")
     monkeypatch.setattr(synapse_place, "launch", launched)
-    monkeypatch.setattr(synapse_sets, "PEERS", True)
     ranks, kind = Ranks(3), np.dtype("float64")
 
     def of_rank(rank: int) -> tuple[list[bool], np.ndarray]:

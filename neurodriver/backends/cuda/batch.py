@@ -15,6 +15,7 @@ from ...errors import NeurodriverError
 from ...plan.arrays import Key
 from ...plan.diagnostics import FAULT, no_fault
 from ...plan.program import Program
+from ...profiling.phases import current
 from ..instances import Instances
 from ..tables import EventTable, InputTable, Probe
 from . import schedule
@@ -173,7 +174,8 @@ class CUDABatch(CUDABackend):
             lanes = self.device, self.code, self._number, self.bindings
             self._lanes = [Lane(*lanes) for _ in range(2)]
             self._sent = self.device.event()
-        self._timers = DeviceTimers(self.device, self.generated.tasks, None)
+        timed = self.code if current().on else None
+        self._timers = DeviceTimers(self.device, self.generated.tasks, timed)
         records = any(unit.kernel.record for unit in self.generated.tasks)
         shared = self.plan.shape.shared(self.dtype.itemsize, records)
         how = executor_of(executor)
@@ -214,7 +216,8 @@ class CUDABatch(CUDABackend):
     def _built(self) -> Loaded:
         """Compile the text of the circuit, and write where the tables of each copy are."""
         parts = parts_of(self.generated, self.plan, self.binding)
-        text = device_text(parts, self.dtype.name, self.plan.shape)
+        shape = replace(self.plan.shape, timers=current().on)
+        text = device_text(parts, self.dtype.name, shape)
         code = Loaded(self.device, compile_cubin(text, self.device.arch))
         tables = np.array([one.places for one in self.bindings], np.uint64)
         lists = np.array([self._lists(one) for one in self.bindings], np.uint64)
