@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +39,7 @@ from .recorded_pools import sizes_of_pools
 from .room import check_room
 from .saving import advance_saving
 from .simulation import Simulation
-from .single_phases import advance_phase
+from .single_phases import advance_phase, in_one_launch
 from .summary import lpu_html
 
 _MANAGED: ContextVar[str | None] = ContextVar("managed", default=None)
@@ -279,11 +279,19 @@ class LPU(Checkpoints):
         In between, `__getitem__` reads and sets what has been computed. ``circuit.phases`` lists
         the phases. `advance` ends a step that has begun, too.
 
+        On a GPU each phase is a launch. An LPU that has been made for launches of many steps is
+        compiled anew for this, and stays so.
+
         Raises
         ------
         NeurodriverError
-            On a GPU, in a batch or in a Manager, where the circuit has several phases.
+            In a batch or in a Manager, where the circuit has several phases. On a GPU in a run that
+            has begun otherwise.
         """
+        if isinstance(self.simulation, Simulation) and in_one_launch(self.simulation):
+            choice = replace(self.settings.choice, executor="stepwise")
+            self.settings = replace(self.settings, choice=choice)
+            self._compile_anew(self.current_circuit())
         advance_phase(self.simulation)
 
     def run(

@@ -27,6 +27,13 @@ class Phased(Protocol):
         ...
 
 
+def in_one_launch(simulation: Simulation) -> bool:
+    """Whether a GPU advances all phases of a step in one launch, and could do so one by one."""
+    parted = len(simulation.program.phase_ends) > 1 and not simulation.backend.stepwise
+    alone = not (simulation.exchange or simulation.variants)
+    return parted and alone and getattr(simulation.backend, "executor", "") == "resident"
+
+
 def phases_done(backend: object) -> int:
     """Return how many phases of the next step a backend has advanced already."""
     done: int = getattr(backend, "phases_done", 0)  # isinstance would take 8 us in each call
@@ -39,7 +46,7 @@ def advance_phase(simulation: Simulation) -> None:
     Raises
     ------
     NeurodriverError
-        On a GPU, in a batch or with other LPUs, whose steps are not parted.
+        In a batch, with other LPUs or, on a GPU, with classes that compute themselves.
     """
     backend, done = simulation.backend, phases_done(simulation.backend)
     ends = simulation.program.phase_ends
@@ -47,10 +54,12 @@ def advance_phase(simulation: Simulation) -> None:
     if end == ends[-1]:
         simulation.advance(1)
         return
-    if not isinstance(backend, Phased) or simulation.exchange or simulation.variants:
+    alone = not (simulation.exchange or simulation.variants)
+    possible = isinstance(backend, Phased) and getattr(backend, "executor", "") != "resident"
+    if not (isinstance(backend, Phased) and possible and alone):
         raise NeurodriverError(
             f"LPU.advance_phase: the circuit has {len(ends)} phases, and single ones of them run "
-            f"on the CPU alone, without a batch or other processes; advance(1) advances all"
+            f"without a batch or other processes; advance(1) advances all"
         )
     if not simulation.started:
         simulation.start()

@@ -126,3 +126,32 @@ def test_batches_have_phases(copies: int, dtype: str) -> None:
     for copy in (0, copies - 1):
         found = recording[copy].data("level", uids[has].tolist())[:]
         np.testing.assert_array_equal(found, level[:, has])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_single_phases(seed: int, dtype: str, executor: str) -> None:
+    """After each phase all values are those of the CPU; so are what is set between phases."""
+    made = circuit_of(seed)
+    circuit = made.circuit(order=made.order())
+    name = made.populations[0][0]
+    given: dict[str, Any] = {"dtype": dtype, "seed": 1}
+    with (
+        LPU(circuit, DT, **given) as host,
+        LPU(circuit, DT, backend="cuda", executor=executor, **given) as lpu,
+    ):
+        for turn in range(3 * len(circuit.phases)):
+            for one in (host, lpu):
+                one.advance_phase()
+                if turn == 1:
+                    one[name].set("level", 0.25)
+            assert host.step == lpu.step
+            for population in circuit.populations:
+                for what in {"level", "val", "spike_state"} & {*host[population].names}:
+                    values = [np.asarray(one[population].get(what)) for one in (host, lpu)]
+                    assert np.array_equal(*values), (turn, population, what)
+        for one in (host, lpu):
+            one.advance_phase()
+            one.advance(5)
+        assert lpu.step == host.step == 8
+        values = [np.asarray(one[name].get("level")) for one in (host, lpu)]
+        assert np.array_equal(*values) and np.ptp(values[0]) > 0

@@ -62,6 +62,8 @@ class CUDABackend:
     ----------
     threads : int
         Warps that work side by side.
+    phases_done : int
+        How many phases of the next step have been advanced already.
     device_seconds : float
         Time that launches took on the device so far.
     """
@@ -98,6 +100,7 @@ class CUDABackend:
         self.plan = self._planned(plan)
         self.threads = self.plan.warps
         self.device_seconds, self._done, self._completed, self._open = 0.0, 0, 0, True
+        self.phases_done = 0
         with self.device.current():
             self.code = self._built()
             self.twins = Twins(self.device, shared=gates)
@@ -233,11 +236,13 @@ class CUDABackend:
         with device.current():
             if self._in_flight:
                 self._sent.synchronize()  # what the last call sent lies where this one writes
-            self.staging.send(first, steps, lane)
+            if not self.phases_done:
+                self.staging.send(first, steps, lane)
             if beside:
                 self._sent.record(device.stream)
             lane.begin.record(device.stream)
-            self.launches.advance(first, first + steps)
+            self.launches.advance(first, first + steps, self.phases_done)
+            self.phases_done = 0
             self.findings.receive(lane.fault)
             lane.events.begin_listing()
             lane.end.record(device.stream)
@@ -247,6 +252,16 @@ class CUDABackend:
         self._in_flight.append(lane)
         self._done += steps
         return steps
+
+    def run_phases(self, step: int, end: int) -> None:
+        """Advance the next phases of a step up to one; ``run`` advances those that are left."""
+        self.check_open()
+        with self.device.current():
+            if not self.phases_done:
+                self.staging.send(step, self.staging.most(1), self._lanes[0])
+            self.launches.advance_phases(step, self.phases_done, end)
+            self.device.wait()
+        self.phases_done = end
 
     def land(self, steps: int = sys.maxsize) -> None:
         """Wait for the rows and events of the call that was begun first, of so many steps."""

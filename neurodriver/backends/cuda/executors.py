@@ -35,8 +35,8 @@ class Executor(Protocol):
         """Return the lists of its launches; the exports are in the last one."""
         ...
 
-    def advance(self, launches: Launches, first: int, end: int) -> None:
-        """Queue the launches of steps ``first`` to ``end - 1``."""
+    def advance(self, launches: Launches, first: int, end: int, done: int = 0) -> None:
+        """Queue the launches of steps ``first`` to ``end - 1``, the first one from a phase on."""
         ...
 
 
@@ -50,8 +50,9 @@ class Resident:
         flat = [items for kind in pieces for items in kind]
         return [schedule.distribute(plan, units, schedule.over(flat, plan.shape.window))]
 
-    def advance(self, launches: Launches, first: int, end: int) -> None:
-        """Begin the launch."""
+    def advance(self, launches: Launches, first: int, end: int, done: int = 0) -> None:
+        """Begin the launch; all phases are in it."""
+        assert not done
         launches.launch(0, first, end, end, _BEFORE | _STEPS | _AFTER, launches.plan.width)
 
 
@@ -76,17 +77,29 @@ class Stepwise:
         ]
         return made + ([schedule.one_each(np.concatenate(flat))] if flat else [])
 
-    def advance(self, launches: Launches, first: int, end: int) -> None:
+    def advance(self, launches: Launches, first: int, end: int, done: int = 0) -> None:
         """Begin the launches of each step."""
-        if not launches.empty(0):
-            launches.launch(0, first, first, end, _BEFORE, "alone")
         for step in range(first, end):
-            for phase, lo in learning_phases(launches.plan.shape, step):
-                launches.learn(phase, step, lo)
-            for number in range(1, launches.steps):
-                launches.launch(number, step, step + 1, end, _STEPS, "alone")
+            self.phases(launches, step, end, done if step == first else 0)
         if launches.exports:
             launches.launch(launches.steps - 1, first, end, end, _AFTER, "alone")
+
+    def phases(
+        self, launches: Launches, step: int, end: int, low: int, high: int | None = None
+    ) -> None:
+        """Begin the launches of a step from phase ``low`` on: to before ``high``, or all.
+
+        The last ones take what is recorded.
+        """
+        first = step == launches.first
+        if low == 0 and first and not launches.empty(0):
+            launches.launch(0, step, step, end, _BEFORE, "alone")
+        for phase, lo in learning_phases(launches.plan.shape, step) if low == 0 else ():
+            launches.learn(phase, step, lo)
+        for number in range(1, launches.steps):
+            phase = launches.phases[number]
+            if phase >= low and (high is None or phase < high):
+                launches.launch(number, step, step + 1, end, _STEPS, "alone")
 
 
 def learning_phases(shape: Shape, step: int) -> Iterator[tuple[int, int]]:
@@ -128,6 +141,8 @@ class Launches:
         Lists that advance a circuit; the others are those of units that instances launch.
     exports : bool
         Whether rows go to other processes.
+    phases : list of int
+        Phase of what each list advances, where it advances a single unit.
     arrivals : int
         Arrivals at the barrier of the grid, or of a copy's blocks, so far, gates included.
     """
@@ -141,7 +156,8 @@ class Launches:
         shared: int,
     ) -> None:
         self.device, self.plan, self.executor = device, plan, executor
-        self.steps, self.exports = 0, False
+        self.steps, self.exports, self.first = 0, False, 0
+        self.phases: list[int] = []
         self._shared = shared
         self._function = code.function("nd_advance")
         self._lists: list[tuple[int, int, int, Any]] = []
@@ -152,6 +168,9 @@ class Launches:
         lists = self.executor.lists(self.plan, units, pieces)
         made = [(i, u) for i, u in enumerate(units) if u.stepwise]
         self.steps, self.exports = len(lists), bool(pieces[-1])
+        own = [unit.phase for unit in units if not unit.stepwise]
+        last = max(own, default=0)
+        self.phases = [0, *own, *[last] * len(lists)][: len(lists)]
         self._list_of = {i: self.steps + n for n, (i, _) in enumerate(made)}
         lists += [schedule.one_each(unit_items(u, i, self.plan.own[i])[0]) for i, u in made]
         self._lists = [self._upload(one) for one in lists]
@@ -172,9 +191,19 @@ class Launches:
         """Whether a list has no items."""
         return not self._lists[number][2]
 
-    def advance(self, first: int, end: int) -> None:
-        """Begin to advance a chunk from step ``first`` to step ``end``."""
-        self.executor.advance(self, first, end)
+    def advance(self, first: int, end: int, done: int = 0) -> None:
+        """Begin to advance a chunk from step ``first`` to step ``end``.
+
+        ``done`` phases of the first step have been advanced already.
+        """
+        self.first = first
+        self.executor.advance(self, first, end, done)
+
+    def advance_phases(self, step: int, low: int, high: int) -> None:
+        """Begin to advance some phases of a step, launch by launch."""
+        assert isinstance(self.executor, Stepwise)
+        self.first = step
+        self.executor.phases(self, step, step + 1, low, high)
 
     def advance_unit(self, number: int, step: int) -> None:
         """Begin to advance a unit by one step, for its instance."""
