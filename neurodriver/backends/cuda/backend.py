@@ -97,7 +97,7 @@ class CUDABackend:
             gates = gates and executor == "resident" and not self.instances.stepwise
             self.gates = Gates(self.device, gates)
             self.peers = Peers(self)
-        self.plan = self._planned(plan)
+        self.plan = _planned(self, plan)
         self.threads = self.plan.warps
         self.device_seconds, self._done, self._completed, self._open = 0.0, 0, 0, True
         self.phases_done = 0
@@ -125,17 +125,6 @@ class CUDABackend:
         self.exports: list[Probe] = []
         self._stages: list[Staging | Lane] = []
         self._in_flight: list[Lane] = []
-
-    def _planned(self, given: schedule.LaunchPlan | None) -> schedule.LaunchPlan:
-        """Return how wide the circuit runs."""
-        units, learning = self.generated.tasks, self.generated.learning
-        wide, word = (self.device.processors, self.device.clusters), self.dtype.itemsize
-        plan = given or schedule.choose(units, *wide, word, self.delivery.load)
-        reads = any("nd_silent(" in u.kernel.text for u in units)
-        marks = bool(reads or learning or self.program.custom)
-        shape = replace(self.delivery.shaped(plan.shape), marks=marks)
-        shape = replace(with_learning(shape, learning), gates=self.gates.possible)
-        return schedule.finished(replace(plan, shape=shape), units, word)
 
     def _built(self) -> Loaded:
         """Compile the text of the circuit; in a profile it counts what its parts take."""
@@ -329,3 +318,17 @@ class CUDABackend:
                 self.twins.free()
                 self.binding.free()
                 self.code.unload()
+
+
+def _planned(own: CUDABackend, given: schedule.LaunchPlan | None) -> schedule.LaunchPlan:
+    """Return how wide a circuit runs."""
+    units, learning, delivery = own.generated.tasks, own.generated.learning, own.delivery
+    wide, word = (own.device.processors, own.device.clusters), own.dtype.itemsize
+    plan = given or schedule.choose(units, *wide, word, delivery.load)
+    reads = any("nd_silent(" in u.kernel.text for u in units)
+    shape = replace(
+        delivery.shaped(plan.shape),
+        marks=bool(reads or learning or own.program.custom),
+        gates=own.gates.possible,
+    )
+    return schedule.finished(replace(plan, shape=with_learning(shape, learning)), units, word)
