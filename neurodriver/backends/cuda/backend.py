@@ -82,7 +82,7 @@ class CUDABackend:
     ) -> None:
         how = executor_of(executor)
         self.program, self.dtype, self.executor, self.fuzz = program, program.dtype, executor, fuzz
-        self.device = Device(device, yields)
+        self.device, self._open = Device(device, yields), True
         self.binding = Binding(self.device, program)
         self.memory, self.findings = self.binding.memory, DeviceFindings(self.binding)
         self.ring_address = self.binding.ring_address
@@ -99,8 +99,7 @@ class CUDABackend:
             self.peers = Peers(self)
         self.plan = _planned(self, plan)
         self.threads = self.plan.warps
-        self.device_seconds, self._done, self._completed, self._open = 0.0, 0, 0, True
-        self.phases_done = 0
+        self.device_seconds, self._done, self._completed, self.phases_done = 0.0, 0, 0, 0
         with self.device.current():
             self.code = self._built()
             self.twins = Twins(self.device, shared=gates)
@@ -109,7 +108,7 @@ class CUDABackend:
         self._timers = DeviceTimers(
             self.device, self.generated.tasks, self.code if current().on else None
         )
-        records = any(unit.kernel.record for unit in self.generated.tasks)
+        records = any(one.kernel.record for one in self.generated.tasks)
         shared = self.plan.shape.shared(self.dtype.itemsize, records)
         self.launches = Launches(self.device, self.code, self.plan, how, shared)
         self.instances.bind(
@@ -219,9 +218,8 @@ class CUDABackend:
     def begin(self, first: int, steps: int, beside: bool = True) -> int:
         """Begin what ``run`` does; ``beside``: rows come to the host while the next call runs."""
         self.check_open()
-        steps = self.staging.most(steps)
+        steps, device = self.staging.most(steps), self.device
         lane = next(one for one in self._lanes if one not in self._in_flight)
-        device = self.device
         with device.current():
             if self._in_flight:
                 self._sent.synchronize()  # what the last call sent lies where this one writes
