@@ -37,6 +37,9 @@ from neurodriver.plan.edges import edges_of
 from neurodriver.plan.program import Program
 
 _GARBAGE = 0xA5
+WAIT = 20.0
+"""Seconds that a kernel waits for words of others at most; a test fails then."""
+
 _ITEM = np.dtype([(name, np.int32) for name in ("what", "first", "end", "which")])
 
 
@@ -317,14 +320,14 @@ class Kernels:
             for a in group.model.accesses
         }
         given = own.device.code.address("nd_chunk")
-        self.given = at(given, (12,), np.int64)
+        self.given = at(given, (Tables.FIRST,), np.int64)
         self.shut = False  # as the host ends a launch that waits
         columns = len(self.program.units) + len(timers.REST)
         self.timers = at(own.device.code.address("nd_timers"), (TIMER_ROWS, columns), np.uint64)
 
     def advance(self, items: np.ndarray, first: int, last: int, end: int, parts: int) -> None:
         """Do a launch."""
-        window, gate, begin, sent = (int(word) for word in self.given[8:])
+        window, gate, begin, sent = (int(word) for word in self.given[8:12])
         words = at(gate, (33,), np.int64)
         while window and (stop := first + window - (first - begin) % window) < last:
             self.go(items, first, stop, stop, parts)
@@ -352,6 +355,8 @@ class Kernels:
         if parts & 1:
             for item in items[items["what"] == schedule.INJECT]:
                 self.inject(item, first)
+            for item in items[items["what"] == schedule.BRING]:
+                self.bring(item, first)
         if self.shut:
             return
         stage = [self.stage(int(what)) for what in items["what"][::-1]]
@@ -381,7 +386,7 @@ class Kernels:
         elif item["what"] == schedule.EXPORT:
             self.publish(item, k)
         elif k + 1 < end:
-            self.inject(item, k + 1)
+            (self.bring if item["what"] == schedule.BRING else self.inject)(item, k + 1)
 
     def count(self, item: Any, cycles: int) -> None:
         """Add cycles to the row of a warp, in the column of a unit, of recording or of inputs."""
@@ -420,24 +425,108 @@ class Kernels:
             new = V[k % len(V), where] * self.dtype.type(0.5) + total[mine]
             spikes = new >= 1
             V[(k + 1) % len(V), where] = np.where(spikes, new - 1, new)
+            self.send("V", first, end, self.program.layout.elements(number, "V"), k + 1)
             if "spike_state" in self.program.layout.rings:
                 out, place = (
                     self.rows("spike_state"),
                     self.program.layout.elements(number, "spike_state"),
                 )
                 out[(k + 1) % len(out), place[mine]] = spikes
+                self.send("spike_state", first, end, place, k + 1)
                 if spikes.any():
                     self.active("spike_state")[(k + 1) % len(out)] = k + 1
         else:
             factor = self.dtype.type(0.375 if group.model is Twitch else 0.125)
             out, place = self.rows("I"), self.program.layout.elements(number, "I")
             out[(k + 1) % len(out), place[mine]] = total[mine] * factor
+            self.send("I", first, end, place, k + 1)
+
+    def number_of(self, row: int) -> tuple[int, int]:
+        """Return the number of a row among all that kernels exchange, and its place."""
+        number = row + int(self.given[11]) - int(self.given[10])
+        return number, number % int(self.given[12])
+
+    def send(self, variable: str, first: int, end: int, place: Any, k: int) -> None:
+        """Send what components have in row k to other GPUs: spikes 32 in a word, and values."""
+        start = int(place.min()) if len(place) else 0
+        row = self.rows(variable)[k % len(self.rows(variable))]
+        fields = at(int(self.given[13]), (int(self.given[15]), 5), np.int64)
+        for ring, words, values, slots, width in fields.tolist():
+            if ring != self.owner.ring_address(variable) or self.shut:
+                continue
+            number, slot = self.number_of(k)
+            for i in range(start + first, start + end, 32) if words else []:
+                some = row[i : min(i + 32, start + end)]
+                bits = int((some != 0) @ (1 << np.arange(len(some), dtype=np.int64)))
+                word = at(words + 8 * (slot * slots + i // 16), (2,), np.uint32)
+                word[:] = bits, number << 1
+            if not words:
+                size = width * self.dtype.itemsize // 4
+                parts = at(values + 8 * size * slot, (size, 2), np.uint32)
+                mine = slice(*(n * self.dtype.itemsize // 4 for n in (start + first, start + end)))
+                parts[mine, 0] = row[start + first : start + end].view(np.uint32)
+                parts[mine, 1] = number
+            assert values > words and width == 16 * slots
+
+    def bring(self, item: Any, k: int) -> None:
+        """Bring what the warps of others have sent."""
+        taker = at(int(self.given[14]) + 8 * 17 * int(item["which"]), (17,), np.int64).tolist()
+        ring, active, width, depth, start, back, _, _, number, words, values, *rest = taker
+        places, elements, _, _, slots, size = rest
+        row, window = k - back, int(self.given[8])
+        comes = k + 1 - window > int(self.given[10])
+        _, table, actions, *_ = self.fields(0, number)
+        count = self.fields(0, number)[7]
+        action = int(at(actions + 4 * (k - int(self.given[4])), (1,), np.int32)[0])
+        if not comes and (action == -2 or row < 0):
+            return
+        to = at(ring, (depth, width), self.dtype)[row % depth, start : start + count]
+        sent, slot = self.number_of(k + 1 - window)
+        given = np.zeros(count, self.dtype)
+        if not comes and action >= 0:
+            given = at(table + action * count * self.dtype.itemsize, (count,), self.dtype)
+        if words or not comes:
+            pass
+        else:
+            at_words = values + 2 * self.dtype.itemsize * size * slot
+            where = at(elements, (count,), np.int32)[int(item["first"]) : int(item["end"])]
+            word = self.dtype.itemsize // 4
+            parts = at(at_words, (size, word, 2), np.uint32)
+            self.wait(lambda: (parts[where, :, 1] == sent).all())
+            given[int(item["first"]) : int(item["end"])] = np.ascontiguousarray(
+                parts[where, :, 0]
+            ).view(self.dtype)[:, 0]
+        for i in range(int(item["first"]), int(item["end"])):
+            mine = slice(i, i + 1)
+            if words:
+                where, mask, before, _ = at(places + 16 * i, (4,), np.int32).tolist()
+                read = np.flatnonzero(mask >> np.arange(32) & 1)
+                mine = slice(before, before + len(read))
+            if words and comes:
+                word = at(words + 8 * (slot * slots + where), (2,), np.uint32)
+                self.wait(lambda word=word: word[1] >> 1 == sent)  # type: ignore[misc]
+                given[mine] = int(word[0]) >> read & 1
+            to[mine] = given[mine]
+            if active and to[mine].any():
+                at(active, (depth,), np.int64)[row % depth] = row
+
+    def wait(self, come: Callable[[], bool]) -> None:
+        """Wait for words of others, until the host ends the launch, or for too long."""
+        end = time.monotonic() + WAIT
+        while not self.shut and not come():
+            time.sleep(1e-5)
+            self.shut = bool(at(int(self.given[9]), (17,), np.int64)[16] < 0)
+            assert time.monotonic() < end, "words of another GPU do not come"
+
+    def fields(self, number: int, row: int) -> list[int]:
+        """Return the fields of a row of a table."""
+        fields = Tables.FIELDS[number]
+        address = int(self.given[number]) + 8 * fields * row
+        return [int(n) for n in at(address, (fields,), np.int64)]
 
     def table(self, number: int, item: Any) -> list[int]:
         """Return the fields of an item's row of a table."""
-        fields = Tables.FIELDS[number]
-        address = int(self.given[number]) + 8 * fields * int(item["which"])
-        return [int(n) for n in at(address, (fields,), np.int64)]
+        return self.fields(number, int(item["which"]))
 
     def inject(self, item: Any, k: int) -> None:
         """Write values into a row of the inputs."""
@@ -449,8 +538,8 @@ class Kernels:
         piece = slice(int(item["first"]), int(item["end"]))
         size = count * self.dtype.itemsize
         if words and k - begin >= window:
-            number, late = int(self.given[11]) + (k - begin) // window, (k - begin) % window
-            at_words = words + 2 * size * ((number & 1) * window + late)
+            number, slot = self.number_of(k + 1 - window)
+            at_words = words + 2 * size * slot
             values = self.awaited(at_words, count, piece, number)
             if not ring:
                 return
@@ -469,9 +558,7 @@ class Kernels:
         """Return values when the words of all of a piece have come."""
         parts = at(words, (count * self.dtype.itemsize // 4, 2), np.uint32)
         mine = slice(*(n * self.dtype.itemsize // 4 for n in (piece.start, min(piece.stop, count))))
-        while not self.shut and not (parts[mine, 1] == number).all():
-            time.sleep(1e-5)
-            self.shut = bool(at(int(self.given[9]), (17,), np.int64)[16] < 0)
+        self.wait(lambda: bool((parts[mine, 1] == number).all()))
         assert self.shut or number > 0
         return np.ascontiguousarray(parts[:, 0]).view(self.dtype)
 
@@ -482,10 +569,9 @@ class Kernels:
         where = at(elements, (count,), np.int32) if elements else start + np.arange(count)
         piece = slice(int(item["first"]), int(item["end"]))
         if words:
-            window = int(self.given[8])
-            number = int(self.given[11]) + (k - 1 - int(self.given[10])) // window + 1
+            number, slot = self.number_of(k)
             size = count * self.dtype.itemsize
-            parts = at(words + 2 * size * ((number & 1) * window + slot), (size // 4, 2), np.uint32)
+            parts = at(words + 2 * size * slot, (size // 4, 2), np.uint32)
             mine = slice(*(n * self.dtype.itemsize // 4 for n in (piece.start, piece.stop)))
             parts[mine, 0] = source[where[piece]].view(np.uint32)
             parts[mine, 1] = number
@@ -621,7 +707,7 @@ class EmulatedPeerMemory:
     def __init__(self, device: EmulatedDevice, size: int) -> None:
         memory = device.allocate(size)
         memory.array[:] = 0
-        self.address = int(memory)
+        self.address, self.free = int(memory), memory.free
         self.offer = np.array([self.address], np.int64).view(np.uint8)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from .tables import EventTable, InputTable, Probe
+from .tables import EventTable, InputTable, PeerRows, Probe
 
 if TYPE_CHECKING:
     from ..codegen.generate import Generated
@@ -171,7 +171,15 @@ class Gated(Backend, Protocol):
 
 
 class PeerKernels(Protocol):
-    """Kernels that can exchange rows with those of other backends by themselves."""
+    """Kernels that can exchange rows with those of other backends by themselves.
+
+    Attributes
+    ----------
+    most : int
+        Tables that they have room for, of what comes or goes.
+    """
+
+    most: int
 
     def receive_buffer(self, size: int) -> tuple[int, NDArray[np.uint8]]:
         """Return the address of memory for so many bytes of messages, and how others reach it."""
@@ -181,11 +189,29 @@ class PeerKernels(Protocol):
         """Return the address of the receive buffer of another backend."""
         ...
 
-    def exchange(self, imports: Sequence[int], exports: Sequence[int], sent: int) -> None:
+    def crossing(self, variable: str, elements: Any) -> PeerRows:
+        """Return how warps send elements of a variable; of width 0 where these are copied."""
+        ...
+
+    def bytes_of(self, rows: PeerRows, count: int, kept: int) -> int:
+        """Return the bytes of words for ``kept`` rows of so many values."""
+        ...
+
+    def exchange(
+        self, imports: Sequence[PeerRows], exports: Sequence[PeerRows], sent: int, kept: int
+    ) -> None:
         """Let kernels take the last inputs from words, and write all exports to words.
 
-        ``sent`` is how many messages there were before the run.
+        ``sent`` is how many rows there were before the run, and there is memory for ``kept``.
         """
+        ...
+
+    def part(self) -> None:
+        """Let go of the memory of other backends."""
+        ...
+
+    def free(self) -> None:
+        """Give the receive buffer back, after others have let go of it."""
         ...
 
 

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import ctypes as ct
+from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
+_NONE = np.empty(0, np.int64)
 _i64, _ptr = ct.c_longlong, ct.c_void_p
 
 
@@ -42,3 +47,25 @@ class EventTable(ct.Structure):
     _fields_ = [("ring", _i64), ("count", _i64), ("elements", _ptr), ("contiguous", _i64),
                 ("capacity", _i64), ("step", _ptr), ("index", _ptr), ("found", _ptr),
                 ("ascending", _i64)]  # fmt: skip
+
+
+class PeerRows(NamedTuple):
+    """Rows that the kernel of one GPU writes into the memory of another one.
+
+    Attributes
+    ----------
+    address : int
+        Of the words of the first row.
+    width : int
+        Where warps send what they compute: elements of a row of the sender. 0: values are copied.
+    spikes : int
+        Whether words hold spikes, as bits.
+    places : (n,) int64
+        Where warps send: the element of each value there. Or of each spike the first element of
+        its word, times 32, and its bit.
+    """
+
+    address: int
+    width: int = 0
+    spikes: int = 0
+    places: NDArray[Any] = _NONE

@@ -45,6 +45,8 @@ class Kernel:
         Numbers of a component that its thread keeps in registers, on a GPU.
     patches : int
         Bytes of shared memory of a block for patches of columns, on a GPU; 0 where it has none.
+    crosses : tuple of str
+        Variables that its warps can send to other GPUs as they compute them.
     """
 
     name: str
@@ -64,6 +66,7 @@ class Kernel:
     rounds: int = 0
     kept: int = 1
     patches: int = 0
+    crosses: tuple[str, ...] = ()
 
 
 @dataclass

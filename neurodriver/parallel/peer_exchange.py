@@ -1,11 +1,11 @@
 """``PeerExchange``: kernels of GPUs of one host write rows into each other's memory.
 
-Each rank has a receive buffer on its GPU, with room for two messages of each block that comes in.
-When a run begins, ranks exchange where these buffers are. Then kernels exchange the rows of each
-window by themselves (``codegen/simt/peers.cuh``), and a call advances many windows. Messages of the
-host begin and end a run.
+Each rank has a receive buffer on its GPU, with room for the rows of two windows of each block that
+comes in. When a run begins, ranks exchange where these buffers are. Then kernels exchange the rows
+by themselves (``codegen/simt/peers.cuh``), and a call advances many windows. Messages of the host
+begin and end a run.
 
-A kernel may overwrite a message when it has one that its receiver sent later. So each of two ranks
+A kernel may overwrite a row when it has one that its receiver sent later. So each of two ranks
 sends something to the other one: where nothing else goes, one word.
 """
 
@@ -16,9 +16,10 @@ from itertools import accumulate
 from typing import Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..backends.base import Backend, Peered
-from ..backends.tables import InputTable, Probe
+from ..backends.tables import InputTable, PeerRows, Probe
 from ..mpi import Channel, World
 from ..plan.passes.join import Joined
 from .exchange import Exchange
@@ -27,6 +28,8 @@ from .window import Timing
 
 EXCHANGING_KERNELS = True
 """Whether kernels exchange rows where they can; where not, the host does."""
+
+Numbers = NDArray[np.int64]
 
 
 class PeerExchange(Exchange):
@@ -37,57 +40,109 @@ class PeerExchange(Exchange):
     ) -> None:
         super().__init__(world, routes, joined, backend, timing)
         self._kernels, self._sent, self._until = cast(Peered, backend).peers, 0, 0
-        self._words: tuple[list[int], list[int]] | None = None
-        width = 2 * self.window * self.sends.dtype.itemsize // 4 * 8  # of a column's words, bytes
-        self._comes, self._goes = (
-            {p: _places(side.blocks, p, width) for p in self._peers}
-            for side in (self.takes, self.sends)
-        )
+        self._kept = 1 << (2 * self.window - 1).bit_length()
         self._one = np.zeros(1, np.int32)  # the first element of any row
         self._nothing = np.full(1, -1, np.int32)
-        silent = [p for p in self._peers if _NOTHING in self._comes[p]]
-        deaf = [p for p in self._peers if _NOTHING in self._goes[p]]
+        self._comes, self._goes = (
+            {p: _blocks(side.blocks, p) for p in self._peers} for side in (self.takes, self.sends)
+        )
+        silent = [p for p in self._peers if not self._comes[p]]
+        deaf = [p for p in self._peers if not self._goes[p]]
         self._awaited = [InputTable(-1, 0, 1, None, None, 0, timing.back) for _ in silent]
         self.imports = [*self._awaited, *self.imports]
         word = 0, 1, self._one.ctypes.data, True, 1, None, timing.window, 1
         self.exports = [*self.exports, *(Probe(*word) for _ in deaf)]
+        self._forms: tuple[_Forms, _Forms] | None = None  # of what comes, and of what goes
+        self._buffer: tuple[int, NDArray[np.uint8]] = 0, np.empty(0, np.uint8)
 
     # -- receive buffers -------------------------------------------------------------------------
 
-    def _connect(self) -> None:
-        """Exchange where the receive buffers are."""
-        *begins, size = accumulate((one[_END] for one in self._comes.values()), initial=0)
-        address, offer = self._kernels.receive_buffer(size)
-        own = dict(zip(self._peers, begins, strict=True))
-        sent = {p: np.concatenate([offer, np.array([own[p]]).view(np.uint8)]) for p in self._peers}
-        came_of = {p: np.zeros_like(sent[p]) for p in self._peers}
+    def _told(self, sent: Mapping[int, NDArray[Any]], came: Mapping[int, NDArray[Any]]) -> None:
+        """Exchange messages of known lengths with all peers."""
         channel = Channel.together(
-            [self._world.channel(p, [sent[p]], [came_of[p]]) for p in self._peers]
+            [self._world.channel(p, [sent[p]], [came[p]]) for p in self._peers]
         )
         channel.start()
         self._wait(channel)
         channel.free()
-        theirs = {
-            p: self._kernels.reach(one[: len(offer)]) + int(one[len(offer) :].view(np.int64)[0])
-            for p, one in came_of.items()
+
+    def _agree(self) -> tuple[_Forms, _Forms]:
+        """Tell the others how blocks go to them; return this of all blocks that come, and go.
+
+        Where kernels have no room for all tables, all values are copied.
+        """
+        goes = {
+            i: self._kernels.crossing(self.sends.blocks[i].variable, elements)
+            for i, elements in self.sends.elements.items()
         }
-        came = _addresses(self._comes, {p: address + begin for p, begin in own.items()})
-        gone = _addresses(self._goes, theirs)
-        imports = [*came[_NOTHING], *(came[i][0] for i in self.takes.sources)]
-        exports = [*(gone[i][0] for i in self.sends.staged), *gone[_NOTHING]]
-        self._words = imports, exports
+        many = max(len(self.takes.sources), len(goes)) > self._kernels.most
+        sent, came = {}, {}
+        for p in self._peers:
+            told = [[many], *([goes[i][1], goes[i][2], *_long(goes[i][3], self.sends.blocks[i])]
+                              for i in self._goes[p])]  # fmt: skip
+            sent[p] = np.concatenate(told).astype(np.int64)
+            size = 1 + sum(2 + len(self.takes.blocks[i]) for i in self._comes[p])
+            came[p] = np.zeros(size, np.int64)
+        self._told(sent, came)
+        comes = {}
+        for p in self._peers:
+            at = 1
+            for i in self._comes[p]:
+                end = at + 2 + len(self.takes.blocks[i])
+                width, spikes = map(int, came[p][at : at + 2])
+                comes[i] = PeerRows(0, width, spikes, came[p][at + 2 : end])
+                at = end
+            if many or came[p][0]:
+                goes |= dict.fromkeys(self._goes[p], PeerRows(0))
+                comes |= dict.fromkeys(self._comes[p], PeerRows(0))
+        return comes, goes
+
+    def _places(self, blocks: Sequence[int], forms: _Forms, side: Any) -> tuple[list[int], int]:
+        """Return where the rows of a rank's blocks begin in a receive buffer, and where all end."""
+        sizes = [self._kernels.bytes_of(forms[i], len(side.blocks[i]), self._kept) for i in blocks]
+        one = self._kernels.bytes_of(PeerRows(0), 1, self._kept)
+        *begins, end = accumulate(sizes or [one], initial=0)
+        return begins, end
+
+    def _connect(self) -> tuple[list[PeerRows], list[PeerRows]]:
+        """Exchange where the receive buffers are; return the rows of imports and of exports."""
+        if self._forms is None:
+            self._forms = self._agree()
+        comes, goes = self._forms
+        inside = {p: self._places(self._comes[p], comes, self.takes) for p in self._peers}
+        *firsts, size = accumulate((end for _, end in inside.values()), initial=0)
+        if not self._buffer[0]:
+            self._buffer = self._kernels.receive_buffer(size)
+        address, offer = self._buffer
+        own = dict(zip(self._peers, firsts, strict=True))
+        sent = {p: np.concatenate([offer, np.array([own[p]]).view(np.uint8)]) for p in self._peers}
+        came = {p: np.zeros_like(sent[p]) for p in self._peers}
+        self._told(sent, came)
+        imports, awaited = {}, []
+        exports, deaf = {}, []
+        for p in self._peers:
+            begin = address + own[p]
+            for i, place in zip(self._comes[p], inside[p][0], strict=False):
+                imports[i] = comes[i]._replace(address=begin + place)
+            awaited += [] if self._comes[p] else [PeerRows(begin)]
+            there = int(came[p][len(offer) :].view(np.int64)[0])
+            begin = self._kernels.reach(came[p][: len(offer)]) + there
+            places, _ = self._places(self._goes[p], goes, self.sends)
+            for i, place in zip(self._goes[p], places, strict=False):
+                exports[i] = goes[i]._replace(address=begin + place)
+            deaf += [] if self._goes[p] else [PeerRows(begin)]
+        given = [*awaited, *(imports[i] for i in self.takes.sources)]
+        return given, [*(exports[i] for i in self.sends.staged), *deaf]
 
     # -- a run ------------------------------------------------------------------------------------
 
     def begin(self, steps: int | None, step: int) -> None:
         """Exchange row 0, or the rows that imports do not have yet, by messages of the host."""
-        self._sent += -(-(self._until - self.first) // self.window)
+        self._sent += self._until - self.first
         self._until = step
-        if self._words is None:
-            self._connect()
+        words = self._connect()
         super().begin(steps, step)  # until all have connected
-        assert self._words is not None
-        self._kernels.exchange(*self._words, self._sent)
+        self._kernels.exchange(*words, self._sent, self._kept)
 
     def due(self, step: int) -> bool:
         """Return that the host has nothing to exchange."""
@@ -110,26 +165,27 @@ class PeerExchange(Exchange):
         self._listen()
 
     def end(self, step: int) -> None:
-        """Take leave of the others."""
+        """Let go of the memory of the others, and take leave of them."""
+        self._kernels.part()
         super().swap(step)
         self._finish()
 
-
-_NOTHING, _END = -1, -2
-"""Instead of the number of a block: the word of a rank that sends none, and the end of all."""
-
-
-def _places(blocks: Sequence[ValueBlock], rank: int, width: int) -> dict[int, int]:
-    """Return where in a receive buffer the blocks of a rank begin, each by its number."""
-    sizes = {i: width * len(one) for i, one in enumerate(blocks) if one.rank == rank}
-    sizes = sizes or {_NOTHING: width}
-    return dict(zip([*sizes, _END], accumulate(sizes.values(), initial=0), strict=True))
+    def close(self) -> None:
+        """Give the receive buffer back, unless others may still write into it."""
+        super().close()
+        if not self._leaving:
+            self._kernels.free()
 
 
-def _addresses(places: Mapping[int, dict[int, int]], first: Mapping[int, int]) -> Any:
-    """Return the addresses of each block, from those of the receive buffers of all ranks."""
-    out: dict[int, list[int]] = {_NOTHING: []}
-    for rank, blocks in places.items():
-        for number, place in blocks.items():
-            out.setdefault(number, []).append(first[rank] + place)
-    return out
+_Forms = dict[int, PeerRows]
+"""Of each block: how it is sent, without an address."""
+
+
+def _long(places: Numbers, block: ValueBlock) -> Numbers:
+    """Return as many places as a block has values, zeros where it has none."""
+    return places if len(places) else np.zeros(len(block), np.int64)
+
+
+def _blocks(blocks: Sequence[ValueBlock], rank: int) -> list[int]:
+    """Return the numbers of the blocks of a rank."""
+    return [i for i, one in enumerate(blocks) if one.rank == rank]

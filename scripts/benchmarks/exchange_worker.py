@@ -28,9 +28,7 @@ from neurodriver.circuit.circuit import Group, Port
 from neurodriver.model.library import shipped
 from neurodriver.ports import Pattern
 
-IAF = {"resting_potential": -70.0, "threshold": -45.0, "reset_potential": -70.0,
-       "capacitance": 2.0, "resistance": 10.0}  # fmt: skip
-POWER = {"threshold": -55.0, "slope": 0.02, "power": 1.0, "saturation": 0.4}
+from .exchange import IAF, POWER
 
 
 def part(name: str, other: str, count: int) -> Circuit:

@@ -188,9 +188,7 @@ class CUDABackend:
         with self.device.current():
             self.staging = Staging(self, inputs, probes, events, self.exports)
             self._stages = [self.staging, *self.staging.reserved(self._lanes)]
-            given, *rest = self.staging.pieces
-            delivery = [self.delivery.delivery_items(self.plan, self.generated.tasks)]
-            self.launches.distribute(self.generated.tasks, [given, delivery, *rest])
+            self.staging.distribute()
 
     @property
     def longest(self) -> int:

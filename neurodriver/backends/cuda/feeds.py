@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...inputs.base import EventChunk
-from ..tables import EventTable, InputTable, Probe
+from ..tables import EventTable, InputTable, PeerRows, Probe
+from .crossing import Taker
 from .event_lists import EnteredEvents
 from .import_delivery import sender_of
 from .transfers import ChunkRecords, Growing, at
@@ -68,6 +69,7 @@ class InputStage:
         self._steady = False
         self._chunk: EventChunk | None = None
         self._entered: EnteredEvents | None = None
+        self._taken: Taker | None = None
         self.actions, self.words = np.empty(0, np.int32), 0
         ring, active = owner.ring_address(name), owner.active_address(name)
         shape = self._ring.width, self._ring.depth, table.first, table.count, table.back
@@ -163,9 +165,23 @@ class InputStage:
         self._content[row[late][keep] % depth] = content[late][keep]
         return np.where(unchanged, NOTHING, rows).astype(np.int32)
 
+    def taker(self, rows: PeerRows, kept: int, number: int) -> list[int]:
+        """Return the ``nd_taker`` of what warps of another GPU send; the input has a number."""
+        self._taken = self._taken or Taker(self._owner.device, rows, self._ring.depth)
+        active, width, depth, first, _, back = self._tail
+        place = self._head, active, width, depth, first, back, *self._sender, number
+        return [*place, *self._taken.fields(rows, kept)]
+
+    @property
+    def brought(self) -> int:
+        """How many words of spikes, or values, warps of another GPU send."""
+        return self._taken.number if self._taken else 0
+
     def free(self) -> None:
         """Give the memory back."""
         self._values.free()
+        if self._taken is not None:
+            self._taken.free()
         if self._entered is not None:
             self._entered.free()
 

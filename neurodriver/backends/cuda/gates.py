@@ -11,6 +11,7 @@ host only asks now and then whether another process has failed, and then ends th
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -31,6 +32,32 @@ _LOOK = 1 << 12
 """Polls of the memory between two checks whether the launch still runs."""
 
 
+class KernelExchange(NamedTuple):
+    """How kernels exchange rows with those of other GPUs, as a kernel reads it.
+
+    Attributes
+    ----------
+    sent : int
+        Rows that they have sent before a run; -1: the host exchanges the rows.
+    kept : int
+        Rows that receive buffers have room for.
+    senders, takers : int
+        Addresses of what describes the values that warps send at once, and those that come so.
+    sending, taking : int
+        How many entries there are.
+    copied : bool
+        Whether something is exchanged between barriers, at the end of a window.
+    """
+
+    sent: int = -1
+    kept: int = 1
+    senders: int = 0
+    takers: int = 0
+    sending: int = 0
+    taking: int = 0
+    copied: bool = True
+
+
 class Gates:
     """The gates of a kernel, one after each ``window`` steps.
 
@@ -47,13 +74,14 @@ class Gates:
         Steps between gates; 0: there are none.
     first : int
         The step at which the first window begins.
-    sent : int
-        Messages of kernels before that; -1: the host exchanges the rows.
+    peers : KernelExchange
+        How kernels exchange rows by themselves.
     """
 
     def __init__(self, device: Device, possible: bool) -> None:
         self._device = device
-        self.possible, self.window, self.first, self.sent = possible, 0, 0, -1
+        self.possible, self.window, self.first = possible, 0, 0
+        self.peers = KernelExchange()
         self._words = device.pinned(48, np.int64)
         self._words[:] = 0
         self._serve: Serve = lambda step: True
@@ -65,9 +93,9 @@ class Gates:
         return self.possible
 
     @property
-    def fields(self) -> tuple[int, int, int, int]:
-        """Window, address of the shared words, first step, messages, as the kernel reads them."""
-        return self.window, self._words.ctypes.data, self.first, self.sent
+    def fields(self) -> tuple[int, ...]:
+        """Window, address of the shared words, first step, exchange, as the kernel reads them."""
+        return self.window, self._words.ctypes.data, self.first, *self.peers
 
     def settle(self, launches: Launches, code: Loaded, left: bool) -> None:
         """Count the barriers of a launch; let later ones pass if it had to end (``left``).
@@ -99,7 +127,7 @@ class Gates:
         """
         if not self.window:
             return end - first
-        if self.sent >= 0:
+        if self.peers.sent >= 0:
             return self._watch(first, ended)
         begin = first + self.window - (first - self.first) % self.window
         for step in range(begin, end, self.window):

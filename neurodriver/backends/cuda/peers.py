@@ -17,8 +17,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..tables import PeerRows
+from .crossing import MOST, bytes_of, crossing, sender
 from .device import Device
 from .driver import DeviceError, primary_context
+from .gates import KernelExchange
 
 if TYPE_CHECKING:
     from .backend import CUDABackend
@@ -53,7 +56,7 @@ def _host() -> bytes:
 
 
 class PeerMemory:
-    """Zeros on a GPU, until the device is dropped.
+    """Zeros on a GPU.
 
     Parameters
     ----------
@@ -71,8 +74,8 @@ class PeerMemory:
 
     def __init__(self, device: Device, size: int) -> None:
         whole = -(-max(size, 1) // _BLOCK) * _BLOCK
-        memory = device.allocate(whole)
-        self.address = int(memory)
+        self._memory = device.allocate(whole)
+        self.address = int(self._memory)
         device.clear(self.address, whole)
         device.wait()
         handle = device.driver.cuIpcGetMemHandle(self.address)
@@ -82,30 +85,80 @@ class PeerMemory:
         fields["handle"] = np.frombuffer(ct.string_at(handle.getPtr(), _HANDLE), np.uint8)
         self.offer: Offer = fields.view(np.uint8)
 
+    def free(self) -> None:
+        """Give it back."""
+        self._memory.free()
+
 
 class Peers:
     """Lets the kernels of a backend exchange rows with those of others; see `base.PeerKernels`."""
 
+    most = MOST
+
     def __init__(self, owner: CUDABackend) -> None:
         self._owner, self._device = owner, owner.device
+        self._offered: list[PeerMemory] = []
+        self._opened: list[Callable[[], Any]] = []
+        self._tables: Any = None
 
     def receive_buffer(self, size: int) -> tuple[int, Offer]:
         """Return the address of memory for so many bytes of messages, and how others reach it."""
         with self._device.current():
             made = PeerMemory(self._device, size)
+        self._offered.append(made)
         return made.address, made.offer
 
     def reach(self, offer: Offer) -> int:
         """Return the address of the receive buffer of another GPU."""
         with self._device.current():
             address, close = opened(self._device, offer)
-        self._device.at_end(close)
+        self._opened.append(close)
         return address
 
-    def exchange(self, imports: Sequence[int], exports: Sequence[int], sent: int) -> None:
+    def crossing(self, variable: str, elements: Any) -> PeerRows:
+        """Return how warps send elements of a variable; of width 0 where these are copied."""
+        ring, units = self._owner.program.layout.rings[variable], self._owner.generated.tasks
+        return crossing(ring, units, elements)
+
+    def bytes_of(self, rows: PeerRows, count: int, kept: int) -> int:
+        """Return the bytes of words for ``kept`` rows of so many values."""
+        return bytes_of(rows, count, kept, self._owner.dtype.itemsize)
+
+    def exchange(
+        self, imports: Sequence[PeerRows], exports: Sequence[PeerRows], sent: int, kept: int
+    ) -> None:
         """Let kernels take the last inputs from words, and write all exports to words."""
-        self._owner.staging.connect(imports, exports)
-        self._owner.gates.sent = sent
+        own, rings = self._owner, list(self._owner.program.layout.rings)
+        senders = [
+            sender(own.ring_address(rings[probe.ring]), rows, kept)
+            for probe, rows in zip(own.exports, exports, strict=True)
+            if rows.width
+        ]
+        with self._device.current():
+            takers = own.staging.connect(imports, exports, kept)
+            table = [word for row in (*senders, *takers) for word in row]
+            if table and self._tables is None:
+                own.staging.distribute()
+                self._tables = self._device.allocate(8 * len(table))
+            if table:
+                self._device.upload(int(self._tables), np.array(table, np.int64))
+        begin = int(self._tables) if self._tables else 0
+        where = begin, begin + 8 * sum(map(len, senders))
+        copied = not all(rows.width for rows in (*imports, *exports))
+        own.gates.peers = KernelExchange(sent, kept, *where, len(senders), len(takers), copied)
+
+    def part(self) -> None:
+        """Let go of the memory of other GPUs."""
+        with self._device.current():
+            while self._opened:
+                self._opened.pop()()
+
+    def free(self) -> None:
+        """Give the memory back that others have written into, after they have let go of it."""
+        with self._device.current():
+            for memory in filter(None, (*self._offered, self._tables)):
+                memory.free()
+        self._offered, self._tables = [], None
 
 
 class Trial:

@@ -68,7 +68,7 @@ LEARNING = 1 << 14
 CROWD = 128
 """Components of a block, a warp for each scheduler; with more, others work while one waits."""
 
-INJECT, SAMPLE, EVENTS, EXPORT, DELIVER, RECORDED = -1, -2, -3, -4, -5, -6
+INJECT, SAMPLE, EVENTS, EXPORT, DELIVER, RECORDED, BRING = -1, -2, -3, -4, -5, -6, -7
 """Kinds of items beside components. ``RECORDED`` scans the first row of a chunk; the warps that
 compute the events record the other rows."""
 
@@ -339,9 +339,14 @@ def _total(units: Sequence[Task], own: Sequence[int]) -> int:
     return sum(tiles(unit, o) for unit, o in zip(units, own, strict=True))
 
 
-def pieces(what: int, which: int, count: int, warps: int) -> Items:
-    """Return the items that copy ``count`` elements."""
-    size = max(4 * WARP, -(-count // (warps * WARP)) * WARP)
+def idle_warps(plan: LaunchPlan, units: Sequence[Task]) -> int:
+    """Return how many warps have no components; all, where a warp has many components in turn."""
+    return plan.warps - (_total(units, plan.own) if plan.shape.holds else 0)
+
+
+def pieces(what: int, which: int, count: int, warps: int, multiple: int = WARP) -> Items:
+    """Return the items that copy ``count`` elements, a multiple of some each."""
+    size = max(4 * multiple, -(-count // (warps * multiple)) * multiple)
     first = np.arange(0, count, size)
     end = np.minimum(first + size, count)
     whole = [np.full_like(first, what), first, end, np.full_like(first, which)]

@@ -25,7 +25,7 @@ from ...plan.sums.gather import Gather
 from . import schedule
 from .device import Device, Loaded, Pool
 from .import_delivery import sends_late
-from .items import Items, tiles
+from .items import Items
 from .shares import shares_of
 
 if TYPE_CHECKING:
@@ -122,8 +122,7 @@ class SpikeDelivery:
         """
         if not (self.delivers or (self.due and not self.window)):
             return np.zeros((0, 4), np.int32)
-        busy = sum(tiles(u, o) for u, o in zip(units, plan.own, strict=True))
-        idle = plan.warps - busy if plan.shape.holds and not self.window else plan.warps
+        idle = plan.warps if self.window else schedule.idle_warps(plan, units)
         enough = -(-self.pieces // FIRING) if self.learns else idle
         return schedule.delivery_items(max(min(idle, enough), plan.blocks))
 

@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..tables import EventTable, InputTable, Probe
+from ..tables import EventTable, InputTable, PeerRows, Probe
 from . import schedule
 from .feeds import EventStage, Fields, InputStage, ProbeStage
+from .items import WARP
 from .lane import Lane
 from .transfers import Tables
 
@@ -59,8 +60,9 @@ class Staging:
         exports: Sequence[Probe] = (),
         copies: int = 1,
     ) -> None:
+        self._owner = owner
         self._twins, self._fuzz, self._gates = owner.twins, owner.fuzz, owner.gates
-        self._copies = copies
+        self._copies, self._idle = copies, schedule.idle_warps(owner.plan, owner.generated.tasks)
         self._inputs = [InputStage(owner, t) for t in inputs]
         self._probes = [ProbeStage(owner, p) for p in probes]
         self._events = [EventStage(owner, e, i >= Tables.RECORDED) for i, e in enumerate(events)]
@@ -136,13 +138,38 @@ class Staging:
         """Return the row of the kernel's table of one whose events are recorded."""
         return fields
 
-    def connect(self, imports: Sequence[int], exports: Sequence[int]) -> None:
-        """Let the kernel take the last inputs from words, and write exports to words."""
-        last = self._inputs[len(self._inputs) - len(imports) :]
-        for given, words in zip(last, imports, strict=True):
-            given.words = words
-        for stage, words in zip(self.exports, exports, strict=True):
-            stage.words = words
+    def connect(
+        self, imports: Sequence[PeerRows], exports: Sequence[PeerRows], kept: int
+    ) -> list[list[int]]:
+        """Let the kernel take the last inputs from words, and write exports to words.
+
+        What warps send as they compute it is no item of the sender. Return the ``nd_taker`` of
+        each table that warps of others send.
+        """
+        before = len(self._inputs) - len(imports)
+        takers: list[list[int]] = []
+        for place, rows in enumerate(imports, before):
+            given = self._inputs[place]
+            if rows.width:
+                number = len(takers)
+                takers.append(given.taker(rows, kept, place))
+                few = max(self._idle // 3, 1)  # the others deliver
+                self.pieces[0][place] = schedule.pieces(
+                    schedule.BRING, number, given.brought, few, 1 if rows.spikes else WARP
+                )
+            else:
+                given.words = rows.address
+        for place, rows in enumerate(exports):
+            self.exports[place].words = rows.address
+            if rows.width:
+                self.pieces[3][place] = self.pieces[3][place][:0]
+        return takers
+
+    def distribute(self) -> None:
+        """Distribute the items over warps."""
+        own, (given, *rest) = self._owner, self.pieces
+        delivery = [own.delivery.delivery_items(own.plan, own.generated.tasks)]
+        own.launches.distribute(own.generated.tasks, [given, delivery, *rest])
 
     def reserved(self, lanes: Sequence[Lane]) -> Sequence[Lane]:
         """Return lanes after they have taken their memory for events, so that no call has to."""

@@ -161,7 +161,7 @@ class Tables:
     RECORDED = 4
     """Largest number of event tables that the computing warps record."""
 
-    FIRST = 12
+    FIRST = 18
     """Words before those tables."""
 
     HEAD = FIRST + RECORDED * FIELDS[2]

@@ -2,6 +2,19 @@
 
 enum { ND_BATCH = 4 };      /* loads of a thread in flight */
 
+/* Loads the values i of an item by `load(i)`, some at a time, and gives them to `use(i, value)`. */
+template <class Load, class Use> ND_FN void nd_each_batch(const nd_item &item, Load load, Use use)
+{
+    for (int i = item.first + nd_lane(); i < item.end; i += 32 * ND_BATCH) {
+        real x[ND_BATCH];
+        ND_UNROLL
+        for (int j = 0; j < ND_BATCH; ++j) x[j] = load(i + 32 * j < item.end ? i + 32 * j : i);
+        ND_UNROLL
+        for (int j = 0; j < ND_BATCH; ++j)
+            if (i + 32 * j < item.end) use(i + 32 * j, x[j]);
+    }
+}
+
 #include "imports.cuh"
 #include "peers.cuh"
 
@@ -38,17 +51,8 @@ static __device__ void nd_copy(const nd_probe &p, const nd_item &item, long long
 {
     const real *from = p.ring + nd_row_index(k, p.depth) * p.width + p.start;
     real *to = p.rows + slot * p.count;
-    for (int i = item.first + nd_lane(); i < item.end; i += 32 * ND_BATCH) {
-        real x[ND_BATCH];
-        ND_UNROLL
-        for (int j = 0; j < ND_BATCH; ++j) {
-            const int mine = i + 32 * j < item.end ? i + 32 * j : i;
-            x[j] = from[p.elements ? p.elements[mine] : mine];
-        }
-        ND_UNROLL
-        for (int j = 0; j < ND_BATCH; ++j)
-            if (i + 32 * j < item.end) to[i + 32 * j] = x[j];
-    }
+    nd_each_batch(item, [&](int i) { return from[p.elements ? p.elements[i] : i]; },
+                  [&](int i, real x) { to[i] = x; });
 }
 
 static __device__ void nd_sample(const nd_item &item, long long k)

@@ -15,6 +15,7 @@ struct nd_item { int what, first, end, which; };   /* which: table, and step of 
 
 enum {
     ND_INJECT = -1, ND_SAMPLE = -2, ND_EVENTS = -3, ND_EXPORT = -4, ND_DELIVER = -5,
+    ND_BRING = -7,         /* what the warps of other GPUs send as they compute it (peers.cuh) */
     ND_RECORDED = -6       /* scan of a chunk's first row: later rows are recorded by the warps that compute them */
 };
 enum { ND_BEFORE = 1, ND_STEPS = 2, ND_AFTER = 4,          /* parts of a launch; or a part of a turn */
@@ -59,7 +60,12 @@ static __device__ void nd_deliver_list(const nd_item &item, long long turn)
 ND_FN void nd_deliver_list(const nd_item &, long long) {}
 #endif
 
-static __device__ __noinline__ void nd_do_other(const nd_item item, long long k, long long last)
+/* Whether an item brings values into a row. */
+ND_FN bool nd_enters(const nd_item &item) { return item.what == ND_INJECT || item.what == ND_BRING; }
+
+/* An item that is not components, in step k; `window_end` is the next step before which rows are exchanged
+ * between barriers. */
+static __device__ __noinline__ void nd_do_other(const nd_item item, long long k, long long last, long long window_end)
 {
     if (item.what == ND_DELIVER) {
         if (!ND_WINDOW) {   /* then what is due has a launch of its own, after all spikes */
@@ -72,7 +78,9 @@ static __device__ __noinline__ void nd_do_other(const nd_item item, long long k,
     else if (item.what == ND_EVENTS) nd_scan(item, k);
     else if (item.what == ND_RECORDED) { if (k == nd_chunk.first) nd_scan(item, k); }
     else if (item.what == ND_EXPORT) nd_publish(item, k, false);
-    else if (k + 1 < last) nd_inject(item, k + 1);
+    else if (k + 1 >= last) return;
+    else if (item.what == ND_BRING) nd_bring(item, k + 1);
+    else if (k + 1 != window_end) nd_inject(item, k + 1);
 }
 
 /* Pseudo-random numbers for `fuzz`. */
@@ -121,7 +129,7 @@ struct nd_timer {
 #endif
     ND_MEMBER void add(const nd_item &item)
     {
-        const int rest = item.what == ND_DELIVER ? ND_SPIKES : item.what == ND_INJECT ? ND_INPUTS : ND_RECORDING;
+        const int rest = item.what == ND_DELIVER ? ND_SPIKES : nd_enters(item) ? ND_INPUTS : ND_RECORDING;
         add(item.what >= 0 ? item.what : rest);
     }
 };
@@ -153,7 +161,7 @@ struct nd_loop {
     int from;               /* first item that is not a component, */
     nd_item kept;           /* and its copy in registers: after a barrier memory is slow */
     bool injects;           /* whether some item is an input */
-    bool hands_on;          /* whether another window follows in this launch */
+    long long window_end;      /* the next step before which rows are exchanged between barriers */
 
     ND_MEMBER void barrier()
     {
@@ -186,7 +194,7 @@ struct nd_loop {
         from = number;
         if (from < count) kept = item(from);
         injects = false;
-        for (int i = from; i < count; ++i) injects |= item(i).what == ND_INJECT;
+        for (int i = from; i < count; ++i) injects |= nd_enters(item(i));
     }
 
     ND_MEMBER nd_item other(int i) const { return i == from ? kept : item(i); }
@@ -195,7 +203,7 @@ struct nd_loop {
     {
         for (int i = from; i < count; ++i) {
             const nd_item one = other(i);
-            nd_do_other(one, k, end);
+            nd_do_other(one, k, end, window_end);
             timer.add(one);
         }
     }
@@ -225,7 +233,7 @@ struct nd_loop {
     ND_MEMBER void inject(long long k)
     {
         for (int i = from; injects && i < count; ++i)
-            if (other(i).what == ND_INJECT) nd_do_other(other(i), k, end);
+            if (nd_enters(other(i))) nd_do_other(other(i), k, end, window_end);
         timer.add(ND_INPUTS);
     }
 
@@ -238,15 +246,63 @@ struct nd_loop {
     }
 
     /* Delivers what is due in the first step, of spikes that have come at the begin of a window. */
-    ND_MEMBER void look_again()
+    ND_MEMBER void look_again(long long k)
     {
-        if (ND_WINDOW) deliver_due(first);
+        if (ND_WINDOW) deliver_due(k);
         for (int i = 0; !ND_WINDOW && i < count; ++i)
             if (item(i).what == ND_DELIVER)
-                nd_deliver_due((unsigned)item(i).first, (unsigned)item(i).end, first);
+                nd_deliver_due((unsigned)item(i).first, (unsigned)item(i).end, k);
         timer.add(ND_SPIKES);
         barrier();
     }
+
+#if ND_GATES
+    /* Finds the next step before which rows are exchanged between barriers. */
+    ND_MEMBER void expect()
+    {
+        const long long window = nd_chunk.window;
+        window_end = window && nd_chunk.copied ? first + window - (first - nd_chunk.gated) % window : -1;
+    }
+
+    /* Reports to the host that k steps are done, and waits until the rows of the others are there. */
+    ND_MEMBER void wait_for_host(long long k)
+    {
+        __threadfence_system();     /* the rows for others are in the memory of the host */
+        barrier();
+        if (blockIdx.x + threadIdx.x == 0) {
+            long long open;
+            asm volatile("st.release.sys.global.s64 [%0], %1;" :: "l"(nd_chunk.gate), "l"(k) : "memory");
+            do asm volatile("ld.acquire.sys.global.s64 %0, [%1];" : "=l"(open) : "l"(nd_chunk.gate + 16) : "memory");
+            while (open >= 0 && open < k);
+            if (open < 0) __stcg(&nd_shut, k);
+        }
+        barrier();
+    }
+
+    /* Exchanges rows where a window of the exchange has ended before step k of this launch. Returns
+     * whether the step can be done. */
+    ND_MEMBER bool exchange(long long k)
+    {
+        if (k != window_end || k >= last) return true;
+        window_end += nd_chunk.window;
+        for (int i = 0; i < count; ++i)     /* all that this warp sends, before it waits for others */
+            if (item(i).what == ND_EXPORT) nd_publish(item(i), k, true);
+        timer.add(ND_RECORDING);
+        if (nd_chunk.sent < 0) {
+            wait_for_host(k);
+            if (nd_is_shut(k)) return false;
+        }
+        for (int i = 0; i < count; ++i)
+            if (item(i).what == ND_INJECT) nd_inject(item(i), k);
+        timer.add(ND_INPUTS);
+        barrier();
+        if (ND_LOOKS_AGAIN) look_again(k);
+        return !nd_is_shut(k);
+    }
+#else
+    ND_MEMBER void expect() {}
+    ND_MEMBER bool exchange(long long) { return true; }
+#endif
 
 #if ND_LEARNS
     /* One part of a turn of learning (`phase`, see learning.cuh). Rows lo .. hi are new. */
@@ -311,13 +367,13 @@ struct nd_loop {
 #endif
             unit.record(k);
             timer.add(ND_RECORDING);
-            if (ND_DUE && (!ND_LOOKS_AGAIN || !hands_on || until < last)) deliver_due(until);
+            if (ND_DUE && (!ND_LOOKS_AGAIN || until != window_end || until >= last)) deliver_due(until);
             for (int i = from; i < count; ++i) {
                 const nd_item one = other(i);
                 const long long step = k + nd_late(one);
                 if (one.what == ND_DELIVER) nd_deliver_list(one, nd_turn(until));
-                else if (step < until && !((ND_LEARNS || ND_IMPORTS) && one.what == ND_INJECT))
-                    nd_do_other(one, step, end);
+                else if (step < until && !((ND_LEARNS || ND_IMPORTS) && nd_enters(one)))
+                    nd_do_other(one, step, end, window_end);
                 timer.add(one);
             }
 #if ND_LEARNS
@@ -337,6 +393,9 @@ struct nd_loop {
 /* The steps of a turn, which is one step where there are no windows: no loop then. */
 template <class Unit> ND_FN void nd_steps(Unit &unit, long long &k, long long until)
 {
+#if ND_GATES
+    unit.nd_lost = nd_is_shut(k);   /* then others do not get what it computes */
+#endif
     unit.turn(k);
     if (ND_WINDOW) {
         const int steps = (int)(until - k);
@@ -361,9 +420,10 @@ template <class Unit> ND_FN void nd_hold(nd_loop &loop)
 {
     Unit unit;
     const nd_item item = loop.item(0);
+    long long k = loop.first;
     loop.keep(1), nd_become(item.what);
-    unit.load(loop.first, item.first, item.end);
-    for (long long k = loop.first; k < loop.last;) {
+    unit.load(k, item.first, item.end);
+    while (k < loop.last) {
         const long long begin = k, until = loop.until(k);
         if (nd_chunk.fuzz) nd_dawdle(k);
         loop.pass(0, nd_stage_of(item.what));
@@ -371,7 +431,11 @@ template <class Unit> ND_FN void nd_hold(nd_loop &loop)
         loop.timer.add(item);
         loop.pass(nd_stage_of(item.what), ND_STAGES - 1);
         loop.finish(begin, until, unit);
+#if ND_GATES
+        if (unit.nd_lost || !loop.exchange(k)) break;
+#endif
     }
-    unit.save(loop.last);
+    unit.save(k);
     loop.timer.add(item);
+    loop.last = k;
 }

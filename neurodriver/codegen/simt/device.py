@@ -136,6 +136,9 @@ MOST_DRAWING = 2
 THRESHOLDS_BYTES = 136
 """Size of an ``nd_warp_counts`` (thread_draws.cuh) at most."""
 
+GATES_BYTES = 3 << 10
+"""Shared memory of a block for tables of what crosses to other GPUs (``nd_recording``)."""
+
 TIMER_ROWS = 512
 """Rows into which warps count cycles: few of them add to the same one at the same time."""
 
@@ -336,7 +339,7 @@ def _deliver_due(deliveries: list[int]) -> list[str]:
 
 def _headers(parts: Sequence[Part]) -> list[str]:
     """Return what the kernels are made of."""
-    names = ["division", "tables", "spike_delivery"]
+    names = ["division", "tables", "peer_words", "spike_delivery"]
     if any("nd_words<" in part.kernel.text for part in parts):
         names.append("thread_draws")
     if any(part.learning for part in parts):
@@ -392,7 +395,7 @@ def _table_bytes(parts: Sequence[Part], shape: Shape) -> int:
     """Return the bytes of shared memory of a block for the tables of a copy, and for thresholds."""
     tables = sum(8 * sum(table_sizes(part.kernel)) for part in parts)
     thresholds = _counts(parts, shape) * shape.threads // 32 * THRESHOLDS_BYTES
-    return thresholds + (1024 + tables if shape.copies else 0)
+    return thresholds + (1024 + tables if shape.copies else 0) + GATES_BYTES * shape.gates
 
 
 def _counts(parts: Sequence[Part], shape: Shape) -> int:

@@ -3,7 +3,8 @@
  * them is the first one, where their order means nothing. */
 ND_FN void nd_do_items(nd_loop &loop, long long k, long long until)
 {
-    const bool any_order = nd_chunk.fuzz && loop.count && !ND_PATCHES;
+    const bool sends = ND_GATES && nd_chunk.sending;     /* then it sends before it waits for others */
+    const bool any_order = nd_chunk.fuzz && loop.count && !ND_PATCHES && !sends;
     const unsigned turn = any_order ? nd_mixed(k) % loop.count : 0;
     for (int stage = 0; stage < ND_STAGES; ++stage) {
         if (stage) loop.barrier();
@@ -12,95 +13,88 @@ ND_FN void nd_do_items(nd_loop &loop, long long k, long long until)
             const nd_item item = loop.item(at);
             if (ND_STAGES > 1 && nd_stage_of(item.what) != stage) continue;
             if (item.what >= 0) nd_do_unit(item, k, until);
-            else if (!ND_WINDOW) nd_do_other(item, k, loop.end);
+            else if (!ND_WINDOW) nd_do_other(item, k, loop.end, loop.window_end);
             loop.timer.add(item);
         }
     }
 }
 
-/* Advance steps first .. last - 1 of a chunk that ends before step `end`. */
-ND_FN void nd_go(const nd_item *items, const int *offsets, long long first, long long last,
-                 long long end, int parts, int width, unsigned &arrivals, bool hands_on = false)
+/* The steps of a launch, from `first` to `last` - 1; `last` becomes the step reached. */
+ND_FN void nd_do_steps(nd_loop &loop)
+{
+    nd_none none;
+    const long long first = loop.first, last = loop.last;
+#if ND_HOLDS
+    if (loop.count && loop.item(0).what >= 0) {
+        nd_hold_unit(loop);
+    } else {
+        loop.keep(0);
+        long long k = first;
+        while (k < last) {
+            const long long begin = k;
+            const bool lost = nd_is_shut(k);
+            k = loop.until(k);
+            if (nd_chunk.fuzz) nd_dawdle(begin);
+            loop.pass(0, ND_STAGES - 1);
+            loop.finish(begin, k, none);
+            if (lost || !loop.exchange(k)) break;
+        }
+        loop.last = k;
+    }
+#else
+    if (ND_WINDOW) loop.keep(loop.components());
+    for (long long k = first; k < loop.last;) {
+        const long long until = loop.until(k);
+        const bool lost = nd_is_shut(k);
+        if (nd_chunk.fuzz) nd_dawdle(k);
+        nd_do_items(loop, k, until);
+        if (ND_WINDOW) loop.finish(k, until, none);
+        else loop.barrier();
+        k = until;
+        if (lost || !loop.exchange(k)) loop.last = k;
+    }
+#endif
+}
+
+/* Advance steps first .. last - 1 of a chunk that ends before step `end`; returns the step reached. */
+ND_FN long long nd_go(const nd_item *items, const int *offsets, long long first, long long last,
+                      long long end, int parts, int width, unsigned &arrivals)
 {
     const int warp = nd_own_block() * (int)(blockDim.x / 32) + (int)(threadIdx.x / 32);
     const int begin = offsets[warp];
     nd_loop loop = {items + begin, offsets[warp + 1] - begin, width, first, last, end, arrivals};
-    nd_none none;
-    loop.hands_on = hands_on;
+    loop.expect();
     loop.timer.start();
     if (parts & ND_BEFORE) {
         for (int i = 0; i < loop.count; ++i)
             if (loop.item(i).what == ND_INJECT) nd_inject(loop.item(i), first);
+            else if (loop.item(i).what == ND_BRING) nd_bring(loop.item(i), first);
         loop.timer.add(ND_INPUTS);
         for (; loop.count && loop.item(loop.count - 1).what == ND_RECORDED; --loop.count)
-            nd_do_other(loop.item(loop.count - 1), first, end);     /* the last ones, done with */
+            nd_do_other(loop.item(loop.count - 1), first, end, -1);     /* the last ones, done with */
         loop.timer.add(ND_RECORDING);
         loop.barrier();
-        if (ND_LOOKS_AGAIN) loop.look_again();
+        if (ND_LOOKS_AGAIN) loop.look_again(first);
     }
-#if ND_GATES
-    if (nd_is_shut(first)) parts = 0;
-#endif
+    if (nd_is_shut(first)) parts = 0, loop.last = first;
     if (parts & ND_STEPS) {
         nd_open_patches(loop, first);
         loop.learn_first();
-#if ND_HOLDS
-        if (loop.count && loop.item(0).what >= 0) {
-            nd_hold_unit(loop);
-        } else {
-            loop.keep(0);
-            for (long long k = first; k < last; k = loop.until(k)) {
-                if (nd_chunk.fuzz) nd_dawdle(k);
-                loop.pass(0, ND_STAGES - 1);
-                loop.finish(k, loop.until(k), none);
-            }
-        }
-#else
-        if (ND_WINDOW) loop.keep(loop.components());
-        for (long long k = first; k < last;) {
-            const long long until = loop.until(k);
-            if (nd_chunk.fuzz) nd_dawdle(k);
-            nd_do_items(loop, k, until);
-            if (ND_WINDOW) loop.finish(k, until, none);
-            else loop.barrier();
-            k = until;
-        }
-#endif
-        nd_bring_patches(loop, last, true);
+        nd_do_steps(loop);
+        nd_bring_patches(loop, loop.last, true);
 #if ND_LISTS && ND_WINDOW
-        if (nd_own_block() + threadIdx.x == 0 && last % ND_WINDOW)  /* the next launch goes on with it */
-            __stcg(nd_spike_list.number + (nd_turn(last) & 3), 0u);
+        if (nd_own_block() + threadIdx.x == 0 && loop.last % ND_WINDOW)  /* the next launch goes on with it */
+            __stcg(nd_spike_list.number + (nd_turn(loop.last) & 3), 0u);
 #endif
     }
-    if (parts & ND_AFTER) {
+    if (parts & ND_AFTER && loop.last == last) {
         for (int i = 0; i < loop.count; ++i)
             if (loop.item(i).what == ND_EXPORT) nd_publish(loop.item(i), last, true);
         loop.timer.add(ND_RECORDING);
     }
     arrivals = loop.arrivals;
+    return loop.last;
 }
-
-#if ND_GATES
-/* The end of a window of the exchange with other processes: reports to the host that
- * `k` steps are done, and waits until the rows of the others are there. Returns false to stop. */
-static __device__ __noinline__ bool nd_gate(long long k, int width, unsigned &arrivals)
-{
-    nd_loop loop = {nullptr, 0, width, k, k, k, arrivals};
-    loop.timer.start();
-    __threadfence_system();     /* the rows for others are in the memory of the host */
-    loop.barrier();
-    if (blockIdx.x + threadIdx.x == 0) {
-        long long open;
-        asm volatile("st.release.sys.global.s64 [%0], %1;" :: "l"(nd_chunk.gate), "l"(k) : "memory");
-        do asm volatile("ld.acquire.sys.global.s64 %0, [%1];" : "=l"(open) : "l"(nd_chunk.gate + 16) : "memory");
-        while (open >= 0 && open < k);
-        if (open < 0) __stcg(&nd_shut, k);
-    }
-    loop.barrier();
-    arrivals = loop.arrivals;
-    return !nd_is_shut(k);
-}
-#endif
 
 /* Advance steps first .. last - 1 of a chunk that ends before step `end`. */
 extern "C" __global__ void __launch_bounds__(ND_THREADS, ND_RESIDENT)
@@ -121,17 +115,21 @@ nd_advance(const nd_item *items, const int *offsets, long long first, long long 
     }
 #endif
 #if ND_GATES
-    for (;;) {      /* a window is like a launch of its own */
+    for (;;) {
         const long long window = nd_chunk.window;
-        const long long next = window ? first + window - (first - nd_chunk.gated) % window : last;
-        const long long stop = next < last ? next : last;
-        nd_go(items, offsets, first, stop, next < last ? stop : end, parts, width, arrivals, stop < last);
+        const long long next = ND_LEARNS && window ? first + window - (first - nd_chunk.gated) % window : last;
+        const long long stop = next < last ? next : last;   /* synapses learn at the end of a launch, too */
+        first = nd_go(items, offsets, first, stop, next < last ? stop : end, parts, width, arrivals);
+        if (first < stop || stop == last) break;
+        if (nd_chunk.sent >= 0) continue;
+        nd_loop loop = {nullptr, 0, width, first, first, first, arrivals};
+        loop.timer.start();
+        loop.wait_for_host(first);
+        arrivals = loop.arrivals;
         if (nd_is_shut(first)) break;
-        first = stop;
-        if (stop == last || (nd_chunk.sent < 0 && !nd_gate(stop, width, arrivals))) break;
     }
     if (nd_chunk.window && blockIdx.x + threadIdx.x == 0) {
-        if (nd_chunk.sent >= 0) nd_chunk.gate[0] = first;
+        if (nd_chunk.sent >= 0) nd_chunk.gate[0] = nd_is_shut(first) ? nd_shut : first;
         nd_chunk.gate[32] = arrivals;
     }
 #else

@@ -1,31 +1,16 @@
 /* Rows that the kernels of several GPUs write into each other's memory.
  *
- * A message holds the rows of one window. Two messages of a sender alternate in the memory of the
- * receiver. Each word holds 32 bits of a value, and the number of its message. So a receiver waits
- * for each word alone, and no flag and no fence is needed: a word is stored at once. A sender has
- * the words of message n for a place before it overwrites those of message n - 1 there, because it
- * waits for as many messages as it sends.
+ * The receiver has memory for `kept` rows of each sender. A row has words of 32 bits of a value and
+ * the number of the row. So a receiver waits for each word alone, and no flag and no fence is needed:
+ * a word is stored at once. A sender has the words of a window for a place before it overwrites those
+ * of the window before there, because it waits for as many rows as it sends.
+ *
+ * Warps send what they compute at once. Then a word of spikes has a bit for each of 32 components.
  */
+static __device__ void nd_inject(const nd_item &item, long long k);
+
 #if ND_GATES
-enum { ND_WORDS = ND_WORD / 4 };        /* of a value */
 enum { ND_POLLS = 1 << 12 };            /* polls between two looks at the host */
-
-/* The first step that cannot be done, as another process has failed. */
-extern "C" { __device__ long long nd_shut = 0x7fffffffffffffffll; }
-
-/* Whether step k cannot be done; the same for all threads after a barrier that follows the exchange. */
-ND_FN bool nd_is_shut(long long k) { return __ldcg(&nd_shut) <= k; }
-
-ND_FN void nd_send_value(nd_peer_word *to, real value, unsigned number)
-{
-    unsigned part[ND_WORDS];
-    memcpy(part, &value, sizeof value);
-    ND_UNROLL
-    for (int i = 0; i < ND_WORDS; ++i) {
-        const nd_peer_word word = (nd_peer_word)number << 32 | part[i];
-        asm volatile("st.relaxed.sys.global.u64 [%0], %1;" :: "l"(to + i), "l"(word) : "memory");
-    }
-}
 
 /* Takes the words of a value that have come; returns whether all have. */
 ND_FN bool nd_take_value(const nd_peer_word *from, unsigned number, real &value)
@@ -34,8 +19,7 @@ ND_FN bool nd_take_value(const nd_peer_word *from, unsigned number, real &value)
     bool all = true;
     ND_UNROLL
     for (int i = 0; i < ND_WORDS; ++i) {
-        nd_peer_word word;
-        asm volatile("ld.relaxed.sys.global.u64 %0, [%1];" : "=l"(word) : "l"(from + i) : "memory");
+        const nd_peer_word word = nd_load_word(from + i);
         part[i] = (unsigned)word;
         all &= (unsigned)(word >> 32) == number;
     }
@@ -43,74 +27,180 @@ ND_FN bool nd_take_value(const nd_peer_word *from, unsigned number, real &value)
     return all;
 }
 
-/* Waits for a value that step k needs, or until the host ends the launch. */
+/* Whether to wait no longer for what step k needs, as the host ends the launch. */
+ND_FN bool nd_gives_up(unsigned polls, long long k)
+{
+    if (polls % ND_POLLS || *(volatile long long *)(nd_chunk.gate + 16) >= 0) return false;
+    atomicMin(&nd_shut, k);
+    return true;
+}
+
+/* Waits for a value that step k needs. */
 static __device__ __noinline__ void nd_await_value(const nd_peer_word *from, unsigned number, long long k, real &value)
 {
     for (unsigned polls = 1; !nd_take_value(from, number, value); ++polls)
-        if (polls % ND_POLLS == 0 && *(volatile long long *)(nd_chunk.gate + 16) < 0) {
-            atomicMin(&nd_shut, k);
-            return;
-        }
+        if (nd_gives_up(polls, k)) return;
 }
 
-/* Message n of a table, whose rows have `count` values. */
-ND_FN long long nd_message(long long number, long long count)
-{
-    return (number & 1) * nd_chunk.window * count * ND_WORDS;
-}
-
-/* Sends row k of what others read. */
+/* Sends row k of what others read; not where step k - 1 could not be done. */
 static __device__ void nd_send_row(const nd_probe &p, const nd_item &item, long long k)
 {
-    const long long window = (k - 1 - nd_chunk.gated) / nd_chunk.window;
-    const long long place = k - 1 - nd_chunk.gated - window * nd_chunk.window;
-    const long long number = nd_chunk.sent + window + 1;
+    const unsigned number = nd_number_of(k);
     const real *from = p.ring + nd_row_index(k, p.depth) * p.width + p.start;
-    nd_peer_word *to = p.words + nd_message(number, p.count) + place * p.count * ND_WORDS;
+    nd_peer_word *to = p.words + (long long)nd_place_of(number) * p.count * ND_WORDS;
+    const bool shut = nd_is_shut(k - 1);
+    nd_each_batch(item, [&](int i) { return from[p.elements ? p.elements[i] : i]; },
+                  [&](int i, real x) { if (!shut) nd_send_value(to + i * ND_WORDS, x, number); });
+}
+
+/* The row of its source that an input needs in step k. */
+ND_FN long long nd_source_row(long long k) { return k + 1 - nd_chunk.window; }
+
+/* Whether the kernels of other GPUs bring what step k needs. */
+ND_FN bool nd_comes(long long k) { return nd_source_row(k) > nd_chunk.gated; }
+
+/* Takes the values of an item that others send, into a row; returns whether some value is not 0. */
+ND_FN bool nd_take_values(const nd_item &item, const nd_peer_word *from, const int *elements, unsigned number,
+                          long long k, real *to)
+{
+    bool any = false;
     for (int i = item.first + nd_lane(); i < item.end; i += 32 * ND_BATCH) {
         real x[ND_BATCH];
+        bool here[ND_BATCH];
+        const nd_peer_word *word[ND_BATCH];
         ND_UNROLL
-        for (int j = 0; j < ND_BATCH; ++j) {
+        for (int j = 0; j < ND_BATCH; ++j) {    /* all loads, before the wait for the first value */
             const int mine = i + 32 * j < item.end ? i + 32 * j : i;
-            x[j] = from[p.elements ? p.elements[mine] : mine];
+            word[j] = from + (elements ? __ldg(elements + mine) : mine) * ND_WORDS;
+            here[j] = nd_take_value(word[j], number, x[j]);
         }
         ND_UNROLL
-        for (int j = 0; j < ND_BATCH; ++j)
-            if (i + 32 * j < item.end) nd_send_value(to + (i + 32 * j) * ND_WORDS, x[j], (unsigned)number);
+        for (int j = 0; j < ND_BATCH; ++j) {
+            if (i + 32 * j >= item.end) continue;
+            if (!here[j]) nd_await_value(word[j], number, k, x[j]);
+            if (to) to[i + 32 * j] = x[j];
+            any |= x[j] != 0;
+        }
     }
+    return any;
 }
 
 /* Takes the row that step k needs of what others have; returns whether it came from a message. */
 static __device__ bool nd_take_row(const nd_input &in, const nd_item &item, long long k)
 {
-    if (!in.words || k - nd_chunk.gated < nd_chunk.window) return false;
-    const long long window = (k - nd_chunk.gated) / nd_chunk.window;
-    const long long place = k - nd_chunk.gated - window * nd_chunk.window;
-    const long long number = nd_chunk.sent + window;
-    const nd_peer_word *from = in.words + nd_message(number, in.count) + place * in.count * ND_WORDS;
+    if (!in.words || !nd_comes(k)) return false;
+    const unsigned number = nd_number_of(nd_source_row(k));
+    const nd_peer_word *from = in.words + (long long)nd_place_of(number) * in.count * ND_WORDS;
     const long long row = k - in.back;
-    real *to = in.ring + nd_row_index(row, in.depth) * in.width + in.first;
-    bool any = false;
-    for (int i = item.first + nd_lane(); i < item.end; i += 32 * ND_BATCH) {
-        real x[ND_BATCH];
-        bool here[ND_BATCH];
-        ND_UNROLL
-        for (int j = 0; j < ND_BATCH; ++j) {    /* all loads, before the wait for the first value */
-            const int mine = i + 32 * j < item.end ? i + 32 * j : i;
-            here[j] = nd_take_value(from + mine * ND_WORDS, (unsigned)number, x[j]);
-        }
-        ND_UNROLL
-        for (int j = 0; j < ND_BATCH; ++j) {
-            if (i + 32 * j >= item.end) continue;
-            if (!here[j]) nd_await_value(from + (i + 32 * j) * ND_WORDS, (unsigned)number, k, x[j]);
-            if (in.ring) to[i + 32 * j] = x[j];
-            any |= x[j] != 0;
-        }
-    }
+    real *to = in.ring ? in.ring + nd_row_index(row, in.depth) * in.width + in.first : nullptr;
+    const bool any = nd_take_values(item, from, nullptr, number, k, to);
     if (in.active && any) nd_mark(in.active, row, in.depth);
     nd_send_brought(in, item, row, to, any);
     return true;
 }
+
+/* Waits until the word of a row has come that says which components have spikes. */
+ND_FN nd_peer_word nd_await_bits(const nd_peer_word *from, unsigned number, long long k)
+{
+    nd_peer_word word = nd_load_word(from);
+    for (unsigned polls = 1; ((unsigned)(word >> 32) >> 1) != (number & 0x7fffffffu); ++polls) {
+        if (nd_gives_up(polls, k)) return 0;
+        word = nd_load_word(from);
+    }
+    return word;
+}
+
+/* Sends the spikes of some words, each with the `bits` of a thread: one for each thread at a time. */
+ND_FN void nd_send_bits(const nd_taker &t, long long row, int4 where, unsigned bits, bool odd, unsigned number,
+                        long long k, const real *table)
+{
+#if ND_IMPORTS
+    const nd_peer_word *const values = t.values + nd_place_of(number) * t.size * ND_WORDS;
+    const int end = nd_sum_up_to_here(nd_bits_in(bits)), total = nd_from(end, 31);
+    for (int first = 0; first < total; first += 32) {
+        const bool own = first + nd_lane() < total;
+        const int n = own ? first + nd_lane() : total - 1;
+        int from = 0;   /* first thread whose spikes end after n */
+        ND_UNROLL
+        for (int d = 16; d; d /= 2) from += nd_from(end, from + d - 1) <= n ? d : 0;
+        unsigned left = nd_from(bits, from);
+        for (int skip = n - (nd_from(end, from) - nd_bits_in(left)); skip; --skip) left &= left - 1;
+        const int bit = __ffs((int)left) - 1, element = 16 * nd_from(where.x, from) + bit;
+        const unsigned before = (unsigned)nd_from(where.y, from) & ((1u << bit) - 1);
+        const int at = nd_from(where.z, from) + nd_bits_in(before);
+        real value = table ? __ldcv(table + at) : (real)1;
+        if (nd_from(odd, from)) nd_await_value(values + element * ND_WORDS, number, k, value);
+        nd_send_imported((int)t.sender, row, own, (int)t.place + at, value, t.back > 0);
+    }
+#endif
+}
+
+/* Brings the spikes that step k needs: words `first` to `end` of a taker. */
+static __device__ void nd_bring_spikes(const nd_taker &t, const nd_item &item, long long k)
+{
+    const bool comes = nd_comes(k);
+    const long long row = k - t.back;
+    const nd_input &in = nd_chunk.input[t.input];   /* before others send */
+    const int action = comes ? 0 : in.action[k - nd_chunk.first];
+    if (!comes && (action == -2 || row < 0)) return;
+    const unsigned number = nd_number_of(nd_source_row(k)), place = nd_place_of(number);
+    real *const to = t.ring + nd_row_index(row, t.depth) * t.width + t.first;
+    const real *const table = comes || action < 0 ? nullptr : in.table + action * in.count;
+    for (int base = item.first; base < item.end; base += 32) {
+        const bool mine = base + nd_lane() < item.end;
+        const int i = mine ? base + nd_lane() : base;
+        const int4 where = __ldg(t.places + i);
+        unsigned *const held = t.held + nd_row_index(row, t.depth) * t.number + i;
+        const unsigned had = *held;
+        const nd_peer_word word = comes ? nd_await_bits(t.words + (place * t.slots + where.x), number, k) : 0;
+        unsigned bits = mine ? (unsigned)word & (unsigned)where.y : 0;
+        const bool odd = word >> 32 & 1;
+        nd_together();
+        for (unsigned some = table ? nd_ballot(mine) : 0; some; some &= some - 1) {
+            const int from = __ffs((int)some) - 1;
+            const unsigned read = (unsigned)nd_from(where.y, from);
+            const int at = nd_from(where.z, from) + nd_lower(read);
+            const unsigned now = nd_ballot((read >> nd_lane() & 1) && __ldcv(table + at) != 0);
+            if (nd_lane() == from) bits = now;
+        }
+        if (t.sender >= 0) nd_send_bits(t, row, where, bits, odd, number, k, table);
+        for (unsigned some = nd_ballot(mine && (bits | had)); some; some &= some - 1) {
+            const int from = __ffs((int)some) - 1;
+            const unsigned read = (unsigned)nd_from(where.y, from);
+            const int at = nd_from(where.z, from) + nd_lower(read);
+            const long long element = place * t.size + 16 * nd_from(where.x, from) + nd_lane();
+            const bool there = nd_from(bits, from) >> nd_lane() & 1;
+            real value = there ? (real)1 : (real)0;
+            if (there && table) value = __ldcv(table + at);
+            if (nd_from(odd, from) && there)
+                nd_await_value(t.values + element * ND_WORDS, number, k, value);
+            if (read >> nd_lane() & 1) to[at] = value;
+        }
+        if (mine && bits != had) *held = bits;
+        if (t.active && bits) nd_mark(t.active, row, t.depth);
+    }
+}
+
+/* Brings what step k needs of what the warps of other GPUs send. */
+static __device__ void nd_bring(const nd_item &item, long long k)
+{
+    const nd_taker &t = nd_records.takers[nd_table_of(item)];
+    if (t.words) {
+        nd_bring_spikes(t, item, k);
+    } else if (!nd_comes(k)) {
+        nd_inject({item.what, item.first, item.end, (int)t.input}, k);
+    } else {
+        const nd_input &in = nd_chunk.input[t.input];
+        const unsigned number = nd_number_of(nd_source_row(k));
+        const long long row = k - t.back;
+        real *const to = t.ring + nd_row_index(row, t.depth) * t.width + t.first;
+        const nd_peer_word *const from = t.values + nd_place_of(number) * t.size * ND_WORDS;
+        const bool any = nd_take_values(item, from, t.elements, number, k, to);
+        if (t.active && any) nd_mark(t.active, row, t.depth);
+        if (t.sender >= 0) nd_send_brought(in, item, row, to, any);
+    }
+}
 #else
 ND_FN bool nd_take_row(const nd_input &, const nd_item &, long long) { return false; }
+ND_FN void nd_bring(const nd_item &, long long) {}
 #endif

@@ -3,6 +3,26 @@
 
 typedef unsigned long long nd_peer_word;
 
+struct nd_taker {           /* of an input: what the warps of another GPU send as they compute it (peers.cuh) */
+    real *ring;             /* row 0 */
+    long long *active;      /* or null */
+    long long width, depth, first, back;
+    long long sender, place;        /* as in nd_input */
+    long long input;        /* number of the input */
+    const nd_peer_word *words;      /* of spikes, as bits: (rows, slots); or null */
+    const nd_peer_word *values;     /* of values, and of spikes that are not 1: (rows, size) */
+    const int4 *places;     /* of each word: its number in a row, bits that are read, values before */
+    const int *elements;    /* of each value, in a row of the sender; or null: they follow each other */
+    unsigned *held;         /* (depth, number): which values of the ring are not 0 */
+    long long number, slots, size;  /* words that are read; words and elements of a row of the sender */
+};
+
+struct nd_sender {          /* the same, where it is sent from */
+    const real *ring;
+    nd_peer_word *words, *values;
+    long long slots, size;
+};
+
 struct nd_input {           /* values of one variable for slots first .. first + count */
     real *ring;             /* row 0 */
     const real *table;      /* (rows, count) */
@@ -32,6 +52,10 @@ struct nd_events {          /* which elements of one variable are not zero, as b
     const int *columns;     /* of each element, -1: not recorded; or null: as the elements */
 };
 
+#ifndef ND_MOST_SENDERS
+#define ND_MOST_SENDERS 16  /* variables that cross, for each GPU that they go to or come from */
+#endif
+
 struct nd_run {
     const nd_input *input;
     const nd_probe *probe;
@@ -45,7 +69,12 @@ struct nd_run {
     long long *gate;        /* in memory of the host: [0] steps done, [16] steps that may be done, */
                             /* -1: no more; [32] arrivals at the barrier at the end of a launch */
     long long gated;        /* the step from which on windows are counted */
-    long long sent;         /* messages of kernels before that step; -1: the host exchanges rows */
+    long long sent;         /* rows that kernels have sent before that step; -1: the host exchanges rows */
+    long long kept;         /* rows that there is memory for, a power of 2 */
+    const nd_sender *senders;       /* what warps send as they compute it */
+    const nd_taker *takers;         /* and what those of others do */
+    long long sending, taking;      /* how many there are */
+    long long copied;       /* whether something is exchanged between barriers at the end of a window */
     nd_events recorded[4];  /* events that are recorded by the warps that compute them */
 };
 
@@ -225,6 +254,12 @@ template <class T> ND_FN void nd_prefetch_rows(
 struct nd_recording {
     long long first, end, events;
     nd_events recorded[4];
+#if ND_GATES
+    int sending;
+    unsigned numbered, kept;    /* number of a row - row */
+    nd_sender senders[ND_MOST_SENDERS];
+    nd_taker takers[ND_MOST_SENDERS];
+#endif
 };
 __shared__ nd_recording nd_records;
 
@@ -238,6 +273,12 @@ ND_FN void nd_bring_tables()
         nd_records.first = nd_chunk.first;
         nd_records.end = nd_chunk.end;
         nd_records.events = nd_chunk.events;
+#if ND_GATES
+        nd_records.sending = (int)nd_chunk.sending;
+        nd_records.numbered = (unsigned)(nd_chunk.sent - nd_chunk.gated), nd_records.kept = (unsigned)nd_chunk.kept;
+        for (int i = 0; i < nd_records.sending; ++i) nd_records.senders[i] = nd_chunk.senders[i];
+        for (int i = 0; i < (int)nd_chunk.taking; ++i) nd_records.takers[i] = nd_chunk.takers[i];
+#endif
     }
     __syncthreads();
 }

@@ -40,6 +40,31 @@ def held(lines: Sequence[str], streamed: Sequence[str] = ()) -> list[str]:
     return _either("ND_TURNS", lines, streamed)
 
 
+def sent_across(
+    component: ComponentText, name: str, what: str, which: str, value: str
+) -> list[str]:
+    """Return the lines that send a variable of component ``nd_at`` to other GPUs.
+
+    Parameters
+    ----------
+    what : {"spikes", "values"}
+    which : str
+        Expression that says which threads have one, or whether this one has.
+    value : str
+        Of the thread.
+    """
+    rows = component.arguments.pointer(component.spec.ring(name), "const real")
+    own = component.arguments.integer(component.spec.segment(name, "start"))
+    given = f"{rows}, nd_k + 1, {which}, {value}, (int){own} + nd_at"
+    return ["#if ND_GATES", f"if (!nd_lost) nd_send_{what}({given});", "#endif"]
+
+
+def stored(component: ComponentText, name: str, value: str) -> list[str]:
+    """Return the lines that store a value of component ``nd_at`` that is no event, and send it."""
+    sent = sent_across(component, name, "values", "nd_live[nd_i]", value)
+    return [f"if (nd_live[nd_i]) nd_new_{name}[nd_at] = {value};", *sent]
+
+
 def within_a_step(lines: Sequence[str], windows: Sequence[str] = ()) -> list[str]:
     """Return lines for one barrier a step, and for windows."""
     return _either("ND_WINDOW < 2", lines, windows)
@@ -56,10 +81,14 @@ class ThreadEvents:
     spread : bool
         Whether the threads of a warp share a component. Then several warps share a slice, and the
         slice has no dirty byte.
+    crosses : bool
+        Whether a warp has 32 components in a row, so that it can send their spikes to other GPUs.
     """
 
-    def __init__(self, component: ComponentText, name: str, spread: bool) -> None:
-        self.component, self.name, self.spread = component, name, spread
+    def __init__(
+        self, component: ComponentText, name: str, spread: bool, crosses: bool = False
+    ) -> None:
+        self.component, self.name, self.spread, self.crosses = component, name, spread, crosses
 
     def members(self) -> list[str]:
         """Declare what a thread keeps."""
@@ -131,7 +160,7 @@ class ThreadEvents:
         turn = [
             f"const real nd_value = {output};", f"{bits} = {ballot};",
             *([f"{plain} nd_value;"] if self.spread else self._change(bits, "nd_value")),
-            *block(f"if ({bits})", sent),
+            *self._across("nd_value"), *block(f"if ({bits})", sent),
         ]  # fmt: skip
         return held(kept, block("", turn))
 
@@ -163,9 +192,12 @@ class ThreadEvents:
         busy = f"nd_ballot(nd_busy_{n})"
         busy += "" if self.spread else f" || nd_was_{n}.some({self._depth()}, nd_k + 1)"
         late = within_a_step(each([f"nd_late_{n}[nd_i] = {bits};"]))
-        found = [*each(changed), *sent, *within_a_step([], later)]
+        stores = f"nd_stores_{n}"
+        across = self._across(value)
+        stop = ["#if ND_GATES", "}", *each(across[1:-1]), f"if ({stores}) {{", "#endif"]
+        found = [*each(changed), *(stop if across else []), *sent, *within_a_step([], later)]
         return held(
-            [*block(f"if ({busy})", found), *late],
+            [f"const bool {stores} = {busy};", *block(f"if ({stores})", found), *late],
             block("if (nd_chunk.events)", record),
         )
 
@@ -205,6 +237,14 @@ class ThreadEvents:
             f"nd_send_{self.name}<{count}>(nd_k + 1, nd_e);",
             f"if (ND_MARKS && nd_lane() == 0) {mark}",
         ]
+
+    def _across(self, value: str) -> list[str]:
+        """Send the events of component ``nd_at`` to other GPUs, for texts that can."""
+        if not self.crosses:
+            return []
+        bits = f"nd_e_{self.name}[nd_i]"
+        lines = sent_across(self.component, self.name, "spikes", bits, value)
+        return [lines[0], *block("if (nd_from(nd_live[nd_i], 0))", lines[1:-1]), lines[-1]]
 
     def _record(self, bits: str, row: str) -> str:
         """Record the events of a row of component ``nd_at``."""

@@ -20,7 +20,7 @@ from ..cpu.update import finish_with
 from ..kernel import Kernel
 from ..template import INCLUDE, Signature, described, ends, given_columns, read, row_of
 from .thread_events import each
-from .threads import ThreadText
+from .threads import LOST, ThreadText
 
 _GRID = {
     r"\bthreadIdx\b": "nd_thread()",
@@ -131,7 +131,7 @@ class TemplateText(ThreadText):
 
     def members(self) -> list[str]:
         """Declare what a thread keeps."""
-        lines = ["int nd_c[ND_OWN];", "bool nd_live[ND_OWN];"]
+        lines = [*LOST, "int nd_c[ND_OWN];", "bool nd_live[ND_OWN];"]
         lines += [f"real nd_v_{name}[ND_OWN];" for name in self.varied]
         return lines + [line for r in self.reads for line in r.members()]
 

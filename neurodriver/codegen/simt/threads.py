@@ -37,13 +37,16 @@ from .place_sums import PlaceThreadSum
 from .spike_delivery import SlotText
 from .thread_cells import SideBySideText, SplitText
 from .thread_draws import ThreadDraws
-from .thread_events import OWN, ThreadEvents, each, within_a_step
+from .thread_events import OWN, ThreadEvents, each, stored, within_a_step
 from .thread_pace import ThreadPace
 from .thread_slots import ThreadSlots
 from .thread_sums import ThreadSum, total
 
 DIVISION = "/ nd_by() /"
 """See ``division.cuh``."""
+
+LOST = ("#if ND_GATES", "bool nd_lost;", "#endif")
+"""Whether a step cannot be done, as another process has failed: a member of each unit."""
 
 _SUMS: dict[str, type[SumText]] = {
     "fanout": SlotText, "learned": LearnedSumText, "listed": ListedText, "by_place": UnstoredText,
@@ -70,7 +73,16 @@ def thread_kernel(spec: KernelSpec) -> Kernel:
     kernel = finish_with(spec.model.__name__, text.arguments, once, text.unit())
     rounds = max([r.rounds for r in text.reads], default=0)
     patches = end_of([*spec.gathers.values()])
-    return replace(kernel, record=text.record, rounds=rounds, kept=text.kept, patches=patches)
+    own = {"record": text.record, "rounds": rounds, "kept": text.kept, "patches": patches}
+    return replace(kernel, **own, crosses=_crosses(text))  # type: ignore[arg-type]
+
+
+def _crosses(text: ThreadText) -> tuple[str, ...]:
+    """Return the variables that warps send to other GPUs as they compute them."""
+    published = text.component.spec.published
+    sent = {one.name: one.crosses for one in text.events}
+    names = [n for n in text.model.updates if n in published and n not in text.unseen]
+    return tuple(name for name in names if sent.get(name, True))
 
 
 class ThreadText:
@@ -99,7 +111,8 @@ class ThreadText:
         self.patched = patched(self.sums)
         self.slots = [r for r in self.reads if isinstance(r, ThreadSlots)]
         self.spread = spec.shared_by_warp
-        self.events = [ThreadEvents(self.component, n, self.spread) for n in self.component.events]
+        given = self.spread, not (self.spread or self.patched or spec.side)
+        self.events = [ThreadEvents(self.component, n, *given) for n in self.component.events]
         self.carried = [*self.model.states, *self.component.flags()]
         self.unseen = [n for n in self.model.states if n in spec.unseen & {*self.model.updates}]
         drawn = spec.substeps == 1 and self.model.sub_units is None and self.model.draws_random()
@@ -131,7 +144,7 @@ class ThreadText:
 
     def members(self) -> list[str]:
         """Declare what a thread keeps."""
-        lines = ["int nd_c[ND_OWN];", "bool nd_live[ND_OWN];"]
+        lines = [*LOST, "int nd_c[ND_OWN];", "bool nd_live[ND_OWN];"]
         lines += ["bool nd_full;"] if self.slots else []
         lines += ["int nd_target;"] if self.patched else []
         lines += [f"real nd_v_{name}[ND_OWN];" for name in [*self.varied, *self.model.states]]
@@ -312,11 +325,8 @@ class ThreadText:
     def store(self) -> list[str]:
         """Store the updated variables of component ``nd_i``, but for events."""
         c, elsewhere = self.component, {*self.component.events, *self.unseen}
-        return [
-            f"if (nd_live[nd_i]) nd_new_{name}[nd_at] = {self.pace.output(name, c.row(name))};"
-            for name in self.model.updates
-            if name in c.spec.published and name not in elsewhere
-        ]
+        names = [n for n in self.model.updates if n in c.spec.published and n not in elsewhere]
+        return [x for n in names for x in stored(c, n, self.pace.output(n, c.row(n)))]
 
     def save(self) -> list[str]:
         """Put states back that have changed and have no row, or whose row nobody reads yet."""
