@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from ..recorders.base import Block, Columns, Recorder
 from ..recorders.synapses import SynapseRecorder
 from ..run.synapse_feed import columns_of, counted
 from ..state.synapses import Synapses
-from .part_recorders import PartColumns, PartRecorder, WholeRecording
+from .part_recorders import Arrived, PartColumns, PartRecorder, WholeRecording
 
 Numbers = NDArray[np.int64]
 
@@ -47,21 +48,22 @@ class WholeSynapseRecording(WholeRecording):
         known = learning_connections(circuit)
         self._links = next(links for links in known if links.name == recorder.connections)
         self._which, self._edges = recorder.chosen(len(self._links)), recorder.edges(self._links)
-        self._row: dict[str, NDArray[Any]] = {}
 
     def of_part(self, part: int) -> PartRecorder | None:
         """Return no recorder: parts record nothing."""
         return None
 
-    def read(self, step: int) -> None:
-        """Get the row of a step, where it is one of the recording; all ranks do so."""
-        self._row = {}
+    def read(self, step: int) -> Block:
+        """Return the row of a step, where it is one of the recording; all ranks do so."""
+        row: dict[str, NDArray[Any]] = {}
         if step % self.recorder.sample_interval == 0 and step > self._step:
             synapses = self._synapses(self._links)
             synapses.catch_up(step)
             for name in self.recorder.variables:
                 values = synapses.at(name, step)[self._which]
-                self._row[name] = counted(values, self._edges)
+                row[name] = counted(values, self._edges)[np.newaxis]
+        first, self._step = self._step // self.recorder.sample_interval, step
+        return Block(first, row, {}, step)
 
     def open(self, plan: Any, columns: Sequence[PartColumns], step: int) -> None:
         """Begin the recording, or go on with it."""
@@ -71,17 +73,14 @@ class WholeSynapseRecording(WholeRecording):
     def _every(self, columns: Sequence[PartColumns]) -> list[Columns]:
         return columns_of(self.recorder, self._circuit, self._links)
 
-    def append(self, blocks: Sequence[Sequence[Block]], step: int) -> None:
-        """Take the row that was read, if the recording has one."""
-        assert self._plan is not None
-        rows: dict[str, NDArray[Any]] = {}
+    def append(self, arrived: Arrived) -> None:
+        """Give the recorder the row that was read, if the recording has one."""
+        assert self._plan is not None and arrived.read is not None
+        rows = {}
         for one in self._plan.columns:
-            rows[one.variable] = np.empty((min(len(self._row), 1), one.width), self._plan.dtype)
-            if self._row:
-                rows[one.variable][0] = self._row[one.variable]
-        first = self._step // self.recorder.sample_interval
-        self.recorder.append(Block(first, rows, {}, step))
-        self._step = step
+            none = np.empty((0, one.width), self._plan.dtype)
+            rows[one.variable] = arrived.read.rows.get(one.variable, none).astype(none.dtype)
+        self.recorder.append(replace(arrived.read, rows=rows))
 
 
 def whole_recording(

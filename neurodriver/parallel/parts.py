@@ -37,6 +37,7 @@ from ..mpi import TASKS, World
 from ..plan.instances import needs_instance
 from ..plan.passes.join import Joined
 from ..recorders.base import Recorder, RecordingPlan
+from ..recorders.writer import Writer
 from ..run.division import Division
 from ..run.member import Attributes, Member
 from ..run.simulation import Progress, Simulation
@@ -44,7 +45,7 @@ from .agreement import of_circuit
 from .border import RankBorder
 from .exchange import Left
 from .part_inputs import inputs_of_parts
-from .part_recorders import WholeRecording
+from .part_recorders import Arrived, WholeRecording
 from .part_state import CircuitPart, PartedState
 from .part_synapse_recordings import whole_recording
 from .peer_exchange import EXCHANGING_KERNELS
@@ -60,7 +61,10 @@ SLICE_SECONDS = 0.25
 """Time after which the recordings of the parts are joined."""
 
 SLICE_BYTES = 64 << 20
-"""Most bytes of rows that wait to be joined."""
+"""Most bytes of rows of a slice."""
+
+AHEAD = 1
+"""Slices that wait to be joined while the next one is computed."""
 
 
 IMPORTS_SEND = True
@@ -109,6 +113,7 @@ class PartedSimulation(PartedState):
         numbers = range(self.count) if alone else range(self._world.rank, self._world.rank + 1)
         choices = {n: division.choice(n, given["choice"], alone) for n in numbers}
         self._parts = []
+        self._writer: Writer[WholeRecording] | None = None
         self._dtype, self._steps_a_second = np.dtype(given["dtype"]), 0.0
         self.recordings = [
             whole_recording(one, circuit, self.of, self.synapses) for one in recorders
@@ -206,6 +211,7 @@ class PartedSimulation(PartedState):
             [{} if one is None else one.columns() for one in part.recorders] for part in self._parts
         ]
         gathered = self._gathered(columns)
+        self._writer = Writer(self._own_recordings(), AHEAD)
         for number, recording in enumerate(self.recordings):
             interval = recording.recorder.sample_interval
             plan = RecordingPlan(self.dt, steps, interval, self._dtype, (), self._attributes)
@@ -243,8 +249,8 @@ class PartedSimulation(PartedState):
             if self.started:
                 for one in self._inputs:
                     stack.callback(one.end_run, self.step)
-            for recording in self.recordings:
-                stack.callback(recording.recorder.close)
+            if self._writer is not None:
+                stack.callback(self._writer.close)
             for part in self._parts:
                 stack.callback(part.simulation.finish)
             self.started = False
@@ -288,11 +294,11 @@ class PartedSimulation(PartedState):
         ]
         everything = self._world.gather((blocks, seconds), at="LPU.advance")
         parts = [part for found, _ in everything for part in found]
-        for recording in self.recordings:
-            recording.read(self.step)
         for number, recording in enumerate(self.recordings):
-            if recording in self._own_recordings():
-                recording.append([part[number] for part in parts], self.step)
+            read = recording.read(self.step)
+            if self._writer is not None and recording in self._writer.recorders:
+                some = Arrived([part[number] for part in parts], read, self.step)
+                self._writer.put(recording, some)
         return max(float(each) for _, each in everything)
 
     def _gathered(self, mine: list[Result]) -> list[Result]:

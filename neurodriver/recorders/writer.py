@@ -5,18 +5,38 @@ from __future__ import annotations
 import queue
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Any, Generic, Protocol, TypeVar
 
 from ..errors import RecordingError
 from ..profiling.phases import OFF, Off, Profile
-from .base import Block, Recorder, settled
+from .base import settled
 
 _END = None
 
-_Item = tuple[Recorder, Block] | threading.Event | None
+
+class Taker(Protocol):
+    """What a `Writer` gives blocks to: a recorder, or what stands before one."""
+
+    settle: Callable[[], None]
+
+    @property
+    def per_step(self) -> bool:
+        """Whether it is called in the thread of the caller."""
+
+    def append(self, block: Any, /) -> None:
+        """Take the next block."""
+
+    def close(self) -> None:
+        """Finish."""
 
 
-class Writer:
+OfTakers = TypeVar("OfTakers", bound=Taker)
+
+_Item = tuple[Any, Any] | threading.Event | None
+
+
+class Writer(Generic[OfTakers]):
     """Appends blocks to open recorders in its own thread, which ``close`` closes.
 
     The queue is bounded: when the disk is slower than the simulation, ``put`` waits. A failure in
@@ -28,17 +48,17 @@ class Writer:
     ----------
     blocked_seconds : float
         Time that ``put`` has waited for the disk.
-    failed : Recorder or None
+    failed : recorder or None
         The one that failed first.
     """
 
     def __init__(
-        self, recorders: Iterable[Recorder], depth: int = 4, profile: Profile | Off = OFF
+        self, recorders: Iterable[OfTakers], depth: int = 4, profile: Profile | Off = OFF
     ) -> None:
         self.recorders = tuple(recorders)
         self.blocked_seconds = 0.0
         self._profile = profile
-        self.failed: Recorder | None = None
+        self.failed: OfTakers | None = None
         self._queue: queue.Queue[_Item] = queue.Queue(max(1, depth))
         self._failure: BaseException | None = None
         self._raised = False
@@ -49,7 +69,7 @@ class Writer:
         for recorder in self.recorders:
             recorder.settle = self.flush
 
-    def put(self, recorder: Recorder, block: Block) -> None:
+    def put(self, recorder: OfTakers, block: Any) -> None:
         """Hand a block over; its arrays must not be changed afterwards."""
         if self._closed:
             raise RecordingError("Writer: closed; no more blocks can be taken")
@@ -92,7 +112,7 @@ class Writer:
         if not self._raised:
             self._raise_failure()
 
-    def __enter__(self) -> Writer:
+    def __enter__(self) -> Writer[OfTakers]:
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -105,7 +125,7 @@ class Writer:
 
     def _run(self) -> None:
         """Body of the thread; keeps taking blocks after a failure, so that no ``put`` hangs."""
-        last: dict[Recorder, Block] = {}
+        last: dict[OfTakers, Any] = {}
         while (item := self._queue.get()) is not _END:
             if isinstance(item, threading.Event):
                 item.set()

@@ -87,7 +87,7 @@ class CallsInFlight:
         """Whether any call has not been completed."""
         return bool(self._calls)
 
-    def complete(self, writer: Writer | None) -> None:
+    def complete(self, writer: Writer[Recorder] | None) -> None:
         """Give the writer what the call that was begun first has recorded.
 
         An interrupt may come anywhere here; called again, it goes on where it was.

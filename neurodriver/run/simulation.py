@@ -144,7 +144,7 @@ class Simulation:
         self._broken: BaseException | None = None
         self._connect()
         self.watch: Callable[[], None] = lambda: None
-        self._writer: Writer | None = None
+        self._writer: Writer[Recorder] | None = None
         self._make_calls(self.backend.stepwise, [feed for _, feed in self.feeds])
         self._failed: Recorder | None = None
         self.started = self._inside = False  # inside: a call was interrupted, states are ahead
@@ -288,7 +288,7 @@ class Simulation:
             return False
         return True
 
-    def _complete(self, writer: Writer | None) -> None:
+    def _complete(self, writer: Writer[Recorder] | None) -> None:
         try:
             self.calls.complete(writer)
         finally:
@@ -320,7 +320,7 @@ class Simulation:
             self.started = False
 
     @phased("close recordings")
-    def _close_writer(self, writer: Writer) -> None:
+    def _close_writer(self, writer: Writer[Recorder]) -> None:
         try:
             with contextlib.ExitStack() as stack:
                 stack.callback(writer.close)

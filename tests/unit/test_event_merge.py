@@ -1,0 +1,48 @@
+"""Events of parts in the order of the whole, by compiled loops and by NumPy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from neurodriver.parallel import event_merge
+from neurodriver.parallel.event_merge import Events, merged
+
+DT = 1e-4
+
+
+def parts_of(
+    time: np.ndarray, column: np.ndarray, of: np.ndarray
+) -> list[tuple[Events, np.ndarray]]:
+    """Return what each part has of the events; ``of``: the part of each column."""
+    out = []
+    for part in range(of.max() + 1):
+        place = np.flatnonzero(of == part)
+        mine = of[column] == part
+        index = np.searchsorted(place, column[mine]).astype(np.int32)
+        out.append(((time[mine], index), place))
+    return out
+
+
+@pytest.mark.parametrize("loops", [True, False], ids=["loops", "numpy"])
+@pytest.mark.parametrize(("parts", "events"), [(1, 40_000), (2, 40_000), (5, 40_000), (3, 100)])
+def test_order_of_the_whole(
+    parts: int, events: int, loops: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(parts)
+    key = np.unique(rng.integers(0, 3_000_000 * 300, events))  # steps from 3,000,000,000 on
+    step, column = key // 300 + 3_000_000_000, (key % 300).astype(np.int32)
+    of = rng.integers(0, parts, 300)
+    if loops:
+        monkeypatch.setattr(event_merge, "MANY", 1)
+        assert event_merge._compiled() is not None
+    else:
+        monkeypatch.setattr(event_merge, "MANY", 1 << 60)
+    time, index = merged(parts_of(step * DT, column, of), DT)
+    assert time.tobytes() == (step * DT).tobytes()
+    assert index.tobytes() == column.tobytes()
+
+
+def test_no_events() -> None:
+    time, index = merged([], DT)
+    assert time.dtype == float and index.dtype == np.int32 and not len(time) and not len(index)
