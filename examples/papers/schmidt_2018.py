@@ -23,8 +23,9 @@ synapses). It fires at 0.319, 3.75, 10.08, 6.32, 1.11, 10.06, 0.092 and 8.56 Hz,
 rates differ from the published ones by at most 3 %, in 6E by 7 %. With the default scale (sizes
 0.01, in-degrees 0.1) one biological second of all 32 areas takes 1.2 s on two cores.
 
-``--sizes 1 --indegrees 1 --grid`` is the whole model. It takes a GPU of 139 GiB. With ``--grid``
-weights are multiples of a step, so that a synapse takes 4 bytes; any weights take 8.
+``--sizes 1 --indegrees 1 --grid`` is the whole model. It takes a GPU of 139 GiB, or with
+``--devices 2`` two of 78 GiB. With ``--grid`` weights are multiples of a step, so that a synapse
+takes 4 bytes; any weights take 8.
 
 Schmidt, M. et al. A multi-scale layer-resolved spiking network model of resting-state dynamics in
 macaque visual cortical areas. PLoS Comput Biol 14, e1006359 (2018).
@@ -337,11 +338,12 @@ def _weight(mean: float, step: float) -> nd.Normal:
     return nd.Normal(mean, abs(mean) * SPREAD, *bounds, multiple_of=step)
 
 
-def memory(anatomy: Anatomy, at: Scaled, grid: bool) -> float:
-    """Return the bytes of the connections on a GPU that delivers spikes when they are due.
+def memory(anatomy: Anatomy, at: Scaled, grid: bool, parts: int = 1) -> float:
+    """Return the bytes of the connections on each GPU that delivers spikes when they are due.
 
     A synapse takes 4 bytes, or 8 with any weight. A neuron takes 24 bytes, and 4 for each step from
-    its least delay to its greatest one, of which the expected values are taken.
+    its least delay to its greatest one, of which the expected values are taken. Each of several
+    parts has its share of the synapses of all neurons.
     """
     steps = np.arange(1, 1_001)
     late, offsets = anatomy.delays()[np.ix_(at.kept, at.kept)], 7.0 * float(at.sizes.sum())
@@ -350,11 +352,11 @@ def memory(anatomy: Anatomy, at: Scaled, grid: bool) -> float:
         mean = late[targets, source][:, None]
         below = ndtr(((steps + 0.5) * DT - mean) / (mean * DELAY_SPREAD))
         least = ndtr((DT - mean) / (mean * DELAY_SPREAD))
-        sent = at.synapses[targets, source] / max(size, 1)  # synapses of a neuron
+        sent = at.synapses[targets, source] / (parts * max(size, 1))  # synapses of a neuron
         up_to = sent @ ((below - least) / (1.0 - least))
         later = np.exp(-up_to), 1.0 - np.exp(up_to - sent.sum())
         offsets += size * (later[1] - later[0]).sum()
-    return 4.0 * (2 - grid) * float(at.synapses.sum()) + 4.0 * offsets
+    return 4.0 * (2 - grid) * float(at.synapses.sum()) / parts + 4.0 * offsets
 
 
 def by_layer(anatomy: Anatomy, kept: NDArray[np.intp], rates: Numbers) -> dict[str, float]:
@@ -375,6 +377,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--grid", action="store_true", help=f"weights of {GRID} steps: 4 bytes")
     parser.add_argument("--parts", help="auto: a part of each population on each rank of mpiexec")
+    parser.add_argument("--devices", type=int, help="number of GPUs of this process")
     parser.add_argument("-o", "--output", type=Path, help="draw a figure")
     arguments = parser.parse_args()
     if arguments.state == "metastable" and arguments.indegrees < 1.0:
@@ -386,11 +389,15 @@ def main() -> None:
     print(circuit)
     recorder = nd.MemoryRecorder([("spike_state", None)])
     options = {"dtype": "float32", "seed": arguments.seed, "parts": arguments.parts}
-    predicted = memory(anatomy, scaled(anatomy, seed=arguments.seed, **scale), arguments.grid)
+    options |= {"devices": arguments.devices} if arguments.devices else {}
+    at, count = scaled(anatomy, seed=arguments.seed, **scale), arguments.devices or 1
+    if not arguments.parts:
+        predicted = memory(anatomy, at, arguments.grid, count) / 2**30
+        print(f"connections on a GPU that delivers spikes when due: {predicted:.2f} GiB")
     with nd.LPU(circuit, DT, inputs, [recorder], **options) as lpu:
-        if not arguments.parts and (found := lpu.describe()).backend == "cuda":
+        if not arguments.parts and count == 1 and (found := lpu.describe()).backend == "cuda":
             used = sum(one.bytes for kernel in found.kernels for one in kernel.sums)
-            print(f"connections: {used / 2**30:.2f} GiB, {predicted / 2**30:.2f} predicted")
+            print(f"connections: {used / 2**30:.2f} GiB")
         lpu.run(duration=START + arguments.seconds, progress=True)
     spikes = recorder.get("spike_state")
     rated = activity(**spikes, populations=populations, stop=lpu.time, start=START)

@@ -9,10 +9,11 @@ import pytest
 from support import model
 
 import neurodriver as nd
+from neurodriver.circuit import drawn_share
 from neurodriver.circuit.cut import bridges_of
 from neurodriver.circuit.drawing import Rows
 from neurodriver.circuit.drawn import Drawn
-from neurodriver.circuit.drawn_share import DrawnShare
+from neurodriver.circuit.drawn_share import DrawnShare, Numbering
 from neurodriver.circuit.partition import partition
 from neurodriver.circuit.share import shares
 from neurodriver.parallel.window import least_crossing
@@ -98,6 +99,33 @@ def test_what_crosses(name: str) -> None:
         assert np.array_equal(one.sources, np.unique(columns.source[across]))
     steps = np.broadcast_to(steps_of(columns, DT), (len(columns),))
     assert least_crossing(whole, part, DT) == steps[a != b].min() > 1
+
+
+def test_what_surely_crosses_is_not_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sources with many connections are taken to have some into each part; bits do not change."""
+    whole, part = circuit("all", "out-degree", "total", same=True), of(2)
+    monkeypatch.setattr(drawn_share, "reaches", None)
+    sent = {one.source: one.sources for one in bridges_of(whole, part, ["0", "1"])}
+    own = np.arange(100, 250)
+    assert all(np.array_equal(sent[n], own[part[own] == n]) for n in (0, 1))
+    found = []
+    for parts in (None, part):
+        recorder = nd.MemoryRecorder([("V", None)])
+        inputs = [nd.StepInput("I", whole.uids, np.linspace(5.0, 30.0, COUNT))]
+        with nd.LPU(whole, DT, inputs, recorder, backend="cpu", parts=parts) as lpu:
+            lpu.run(steps=200)
+        found.append(recorder.get("V"))
+    assert np.array_equal(*found)
+
+
+def test_numbers_of_a_part() -> None:
+    """Those of a range of components, as ranges; there may be none."""
+    table = np.array([-1, 4, 0, 5, 1, -1, 2, 9], np.int32)
+    numbering = Numbering(table)
+    assert numbering.runs(range(1, 7)) == [(0, 3), (4, 6)] and numbering.span(range(8)) == range(10)
+    assert numbering.runs(range(0, 1)) == [] and numbering.span(range(5, 6)) == range(0)
+    assert numbering.told(range(0, 1)) == Numbering(table.copy()).told(range(5, 6))
+    assert numbering.told(range(0, 1)) != numbering.told(range(1, 2))
 
 
 @pytest.mark.parametrize("parts", [1, 2, 3, 4])

@@ -11,6 +11,8 @@ import pytest
 from support import example
 
 import neurodriver as nd
+from neurodriver.circuit.partition import partition
+from neurodriver.circuit.share import shares
 from neurodriver.plan.compile import compile_circuit
 from neurodriver.plan.spikes import due
 from neurodriver.plan.target import CUDA
@@ -136,13 +138,18 @@ def test_what_a_wrong_argument_is_told(
         model.main()
 
 
+@pytest.mark.parametrize("parts", [1, 2])
 @pytest.mark.parametrize("grid", [0, 28])
-def test_memory_is_predicted(grid: int, model: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """From sizes, synapses and delays alone, within a hundredth of what a GPU's plan takes."""
+def test_memory_is_predicted(
+    grid: int, parts: int, model: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From sizes, synapses and delays alone, within a hundredth of what each GPU's plan takes."""
     monkeypatch.setattr(due, "BARRIER", -1.0)
     anatomy, scale = model.synthetic(4), {"sizes": 0.02, "indegrees": 0.1}
     circuit, _, _ = model.network(anatomy, 0, grid, **scale)
-    program = compile_circuit(circuit, model.DT, "float32", target=CUDA)
-    sums = [one for one in program.gathers.values() if due.is_due(one)]
-    predicted = model.memory(anatomy, model.scaled(anatomy, **scale), grid > 0)
-    assert predicted == pytest.approx(sum(one.nbytes(4) for one in sums), rel=0.01)
+    predicted = model.memory(anatomy, model.scaled(anatomy, **scale), grid > 0, parts)
+    shared = shares(circuit, partition(circuit, parts), sends=True)
+    for one in [circuit] if parts == 1 else [share.circuit for share in shared]:
+        program = compile_circuit(one, model.DT, "float32", target=CUDA)
+        sums = [one for one in program.gathers.values() if due.is_due(one)]
+        assert predicted == pytest.approx(sum(one.nbytes(4) for one in sums), rel=0.01)
