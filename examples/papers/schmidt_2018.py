@@ -23,9 +23,8 @@ synapses). It fires at 0.319, 3.75, 10.08, 6.32, 1.11, 10.06, 0.092 and 8.56 Hz,
 rates differ from the published ones by at most 3 %, in 6E by 7 %. With the default scale (sizes
 0.01, in-degrees 0.1) one biological second of all 32 areas takes 1.2 s on two cores.
 
-``--sizes 1 --indegrees 1 --grid`` is the whole model. It takes a GPU of 139 GiB, or with
-``--devices 2`` two of 78 GiB. With ``--grid`` weights are multiples of a step, so that a synapse
-takes 4 bytes; any weights take 8.
+``--sizes 1 --indegrees 1 --grid`` is the whole model, on a GPU of 139 GiB, or with ``--devices 2``
+on two of 78 GiB. With ``--grid`` weights are multiples of a step: a synapse takes 4 bytes, else 8.
 
 Schmidt, M. et al. A multi-scale layer-resolved spiking network model of resting-state dynamics in
 macaque visual cortical areas. PLoS Comput Biol 14, e1006359 (2018).
@@ -388,16 +387,11 @@ def main() -> None:
     circuit, inputs, populations = network(anatomy, arguments.seed, steps, **scale)
     print(circuit)
     recorder = nd.MemoryRecorder([("spike_state", None)])
-    options = {"dtype": "float32", "seed": arguments.seed, "parts": arguments.parts}
-    options |= {"devices": arguments.devices} if arguments.devices else {}
+    given = {name: getattr(arguments, name) for name in ("seed", "parts", "devices")}
     at, count = scaled(anatomy, seed=arguments.seed, **scale), arguments.devices or 1
-    if not arguments.parts:
-        predicted = memory(anatomy, at, arguments.grid, count) / 2**30
-        print(f"connections on a GPU that delivers spikes when due: {predicted:.2f} GiB")
-    with nd.LPU(circuit, DT, inputs, [recorder], **options) as lpu:
-        if not arguments.parts and count == 1 and (found := lpu.describe()).backend == "cuda":
-            used = sum(one.bytes for kernel in found.kernels for one in kernel.sums)
-            print(f"connections: {used / 2**30:.2f} GiB")
+    predicted = memory(anatomy, at, arguments.grid, count) / 2**30
+    print(f"connections on a GPU that delivers spikes when due: {predicted:.2f} GiB")
+    with nd.LPU(circuit, DT, inputs, [recorder], dtype="float32", **given) as lpu:
         lpu.run(duration=START + arguments.seconds, progress=True)
     spikes = recorder.get("spike_state")
     rated = activity(**spikes, populations=populations, stop=lpu.time, start=START)

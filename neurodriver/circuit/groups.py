@@ -97,17 +97,17 @@ class Numbered:
 
 
 @dataclass(frozen=True, eq=False)
-class SomeNumbered:
-    """Some of the names that count; they are made when somebody asks for them.
+class NamesOfSome:
+    """Names of some components of a group; they are made when somebody asks for them.
 
     Attributes
     ----------
-    names : Numbered
+    group : Group
     rows : (n,) int
-        Which of them.
+        Which of its components.
     """
 
-    names: Numbered
+    group: Group
     rows: NDArray[np.integer]
 
     @property
@@ -117,8 +117,8 @@ class SomeNumbered:
 
     def made(self) -> Column:
         """Return the names, (n,) str."""
-        made: Column = self.names.made()[self.rows]
-        return made
+        names: Column = self.group.uids[self.rows]
+        return names
 
 
 def _numbered(before: str, count: int) -> Iterator[bytes]:
@@ -236,7 +236,7 @@ class Group:
     model: type[NDComponent]
     params: Mapping[str, Column]
     count: int
-    names: Column | Numbered | SomeNumbered | None = None
+    names: Column | Numbered | NamesOfSome | None = None
     labels: Mapping[str, Column] = field(default_factory=dict)
     hidden: bool = False
     scopes: tuple[tuple[str, int], ...] = ()
@@ -266,7 +266,7 @@ class Group:
     def given_uids(self) -> Column | None:
         """Names of the components, (n,) str; None where they follow from the model."""
         names = self.names
-        return names.made() if isinstance(names, Numbered | SomeNumbered) else names
+        return names.made() if isinstance(names, Numbered | NamesOfSome) else names
 
     @cached_property
     def uids(self) -> Column:
@@ -291,8 +291,8 @@ class Group:
         tables = ("params", "labels", "columns")
         columns: dict[str, Any] = {name: _taken(getattr(self, name), rows) for name in tables}
         keys = None if self.keys is None else self.keys[rows]
-        counted = self.names if isinstance(self.names, Numbered) else None
-        names = SomeNumbered(counted, rows) if counted else self.uids[rows]
+        counted = isinstance(self.names, Numbered)
+        names = NamesOfSome(self, rows) if counted else self.uids[rows]
         return replace(self, count=len(rows), names=names, keys=keys, **columns)
 
 

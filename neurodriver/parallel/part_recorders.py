@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..circuit.circuit import Circuit
+from ..circuit.circuit import Circuit, Group
 from ..errors import RequestError
 from ..recorders.base import Block, Columns, Recorder, RecordingPlan, RecordingProgress
 from .event_merge import Events, merged
@@ -94,6 +94,7 @@ class WholeRecording:
     def __init__(self, recorder: Recorder, circuit: Circuit, of: Numbers) -> None:
         self.recorder, self._circuit, self._of = recorder, circuit, of
         self._plan: RecordingPlan | None = None
+        self._columns: tuple[Columns, ...] = ()
         self._places: list[dict[str, Numbers]] = []
         self.resumes = False  # whether the recording was begun by another process
 
@@ -163,8 +164,7 @@ class WholeRecording:
         """Return the parts with components that update a variable and are not hidden."""
         found: set[int] = set()
         for group, first in zip(self._circuit.groups, self._circuit.starts, strict=False):
-            shown = not group.is_port and (not group.hidden or self.recorder.lenient)
-            if shown and variable in group.model.updates:
+            if self._shows(group, variable):
                 found.update(np.unique(self._of[first : first + group.count]).tolist())
         return found
 
@@ -180,15 +180,16 @@ class WholeRecording:
         plan : RecordingPlan
             Without columns.
         columns : sequence of mapping of str to Columns
-            Of each part.
+            Of each part; empty where they are known from an earlier call.
         step : int
             Steps done.
         """
-        every = self._every(columns)
+        if columns:
+            self._columns = tuple(self._every(columns))
         if self._plan is None and self.resumes:
-            self._plan = replace(plan, columns=tuple(every), steps=None)
+            self._plan = replace(plan, columns=self._columns, steps=None)
         if self._plan is None:
-            self._plan = replace(plan, columns=tuple(every), first_step=step)
+            self._plan = replace(plan, columns=self._columns, first_step=step)
             self.recorder.open(self._plan)
             return
         steps = None if plan.steps is None else step + plan.steps - self._plan.first_step
@@ -209,7 +210,7 @@ class WholeRecording:
     ) -> Columns:
         """Return the columns of the whole; note where those of each part are among them."""
         if uids is None:
-            keys = [self._circuit.find(one.uids.tolist()) for _, one in some]
+            keys = [self._recorded_of(variable, part, one) for part, one in some]
         else:
             keys = [self._positions(uids, part) for part, _ in some]
             for n, (_, one) in enumerate(some):
@@ -229,6 +230,21 @@ class WholeRecording:
             uids=np.concatenate([one.uids for one in parts])[order],
             population=np.concatenate(known)[order] if len(known) == len(names) else None,
         )
+
+    def _recorded_of(self, variable: str, part: int, columns: Columns) -> Numbers:
+        """Return the components that a part records where all that have a variable are."""
+        shown = np.zeros(self._circuit.count, bool)
+        for group, first in zip(self._circuit.groups, self._circuit.starts, strict=False):
+            shown[first : first + group.count] = self._shows(group, variable)
+        found = np.flatnonzero(shown & (self._of == part))
+        if len(found) == len(columns.uids):
+            return found
+        return self._circuit.find(columns.uids.tolist())
+
+    def _shows(self, group: Group, variable: str) -> bool:
+        """Whether a group updates a variable and is not hidden."""
+        shown = not group.is_port and (not group.hidden or self.recorder.lenient)
+        return shown and variable in group.model.updates
 
     def append(self, arrived: Arrived) -> None:
         """Give the recorder what all parts have recorded up to a step."""

@@ -28,7 +28,7 @@ from ..state.taking import check_readable, take
 from .checkpoints import on_every_rank
 from .exchange import Exchange
 from .part_learned import learned_of_part, learned_of_whole
-from .part_recorders import PartRecorder, WholeRecording
+from .part_recorders import PartColumns, PartRecorder, WholeRecording
 from .part_rows import PartRows, inserted, renamed, whole_of
 from .part_synapses import PartedSynapses
 from .part_values import PartedComponents, PartOfValues
@@ -53,6 +53,10 @@ class CircuitPart:
         exchange = self.simulation.exchange
         assert isinstance(exchange, Exchange)
         return exchange
+
+    def recorded_columns(self) -> list[PartColumns]:
+        """Return the columns of the open recordings."""
+        return [{} if one is None else one.columns() for one in self.recorders]
 
 
 class PartedState(Divided):

@@ -103,7 +103,7 @@ class PartedSimulation(PartedState):
         given: dict[str, Any],
     ) -> None:
         self.circuit, self.dt, self.step, self.started = circuit, dt, 0, False
-        self._set, self._sends_again = set(), False
+        self._set, self._sends_again, self._opened = set(), False, False
         self._world = mpi.world()
         self._inputs, self._attributes = inputs, attributes
         self.of = part_of_each(circuit, division.parts, self._world.size)
@@ -207,10 +207,8 @@ class PartedSimulation(PartedState):
             one.begin_run(steps)
         self._each(lambda part: part.simulation.start(steps))
         self.started = True
-        columns = [
-            [{} if one is None else one.columns() for one in part.recorders] for part in self._parts
-        ]
-        gathered = self._gathered(columns)
+        columns = [] if self._opened else [part.recorded_columns() for part in self._parts]
+        gathered, self._opened = self._gathered(columns), True  # they stay what they are
         self._writer = Writer(self._own_recordings(), AHEAD)
         for number, recording in enumerate(self.recordings):
             interval = recording.recorder.sample_interval

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from ..circuit.circuit import Circuit, Column
 from ..circuit.selection import has_populations, population_names
 from ..errors import CircuitWarning, RequestError, near
 from ..model.component import NDComponent
@@ -70,10 +71,23 @@ def recorded_columns(
     if not len(chosen):
         raise RequestError(f"record: '{variable}' has no component to record; name the uids")
     unit = owners[0].model.units[variable]
-    names = np.concatenate([g.uids for g in circuit.groups])[chosen]
+    names = _names(circuit, chosen)
     population = population_names(circuit)[chosen] if has_populations(circuit) else None
     events = program.layout.rings[variable].is_event
     return Columns(variable, names, unit, events, population), element[chosen]
+
+
+def _names(circuit: Circuit, chosen: NDArray[np.int64]) -> Column:
+    """Return the names of some components; those of other groups are not made."""
+    group = np.searchsorted(circuit.starts, chosen, "right") - 1
+    having = np.unique(group).tolist()
+    parts = [circuit.groups[g].uids[chosen[group == g] - circuit.starts[g]] for g in having]
+    found: Column = np.concatenate(parts) if len(parts) > 1 else parts[0]
+    if len(parts) == 1:
+        return found
+    names: Column = np.empty_like(found)
+    names[np.argsort(group, kind="stable")] = found
+    return names
 
 
 def _places(program: Program, variable: str) -> NDArray[np.int64]:
