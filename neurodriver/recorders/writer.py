@@ -15,7 +15,7 @@ from .base import settled
 _END = None
 
 
-class Taker(Protocol):
+class Destination(Protocol):
     """What a `Writer` gives blocks to: a recorder, or what stands before one."""
 
     settle: Callable[[], None]
@@ -31,12 +31,12 @@ class Taker(Protocol):
         """Finish."""
 
 
-OfTakers = TypeVar("OfTakers", bound=Taker)
+Receiving = TypeVar("Receiving", bound=Destination)
 
 _Item = tuple[Any, Any] | threading.Event | None
 
 
-class Writer(Generic[OfTakers]):
+class Writer(Generic[Receiving]):
     """Appends blocks to open recorders in its own thread, which ``close`` closes.
 
     The queue is bounded: when the disk is slower than the simulation, ``put`` waits. A failure in
@@ -53,12 +53,12 @@ class Writer(Generic[OfTakers]):
     """
 
     def __init__(
-        self, recorders: Iterable[OfTakers], depth: int = 4, profile: Profile | Off = OFF
+        self, recorders: Iterable[Receiving], depth: int = 4, profile: Profile | Off = OFF
     ) -> None:
         self.recorders = tuple(recorders)
         self.blocked_seconds = 0.0
         self._profile = profile
-        self.failed: OfTakers | None = None
+        self.failed: Receiving | None = None
         self._queue: queue.Queue[_Item] = queue.Queue(max(1, depth))
         self._failure: BaseException | None = None
         self._raised = False
@@ -69,7 +69,7 @@ class Writer(Generic[OfTakers]):
         for recorder in self.recorders:
             recorder.settle = self.flush
 
-    def put(self, recorder: OfTakers, block: Any) -> None:
+    def put(self, recorder: Receiving, block: Any) -> None:
         """Hand a block over; its arrays must not be changed afterwards."""
         if self._closed:
             raise RecordingError("Writer: closed; no more blocks can be taken")
@@ -112,7 +112,7 @@ class Writer(Generic[OfTakers]):
         if not self._raised:
             self._raise_failure()
 
-    def __enter__(self) -> Writer[OfTakers]:
+    def __enter__(self) -> Writer[Receiving]:
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -125,7 +125,7 @@ class Writer(Generic[OfTakers]):
 
     def _run(self) -> None:
         """Body of the thread; keeps taking blocks after a failure, so that no ``put`` hangs."""
-        last: dict[OfTakers, Any] = {}
+        last: dict[Receiving, Any] = {}
         while (item := self._queue.get()) is not _END:
             if isinstance(item, threading.Event):
                 item.set()
