@@ -80,3 +80,31 @@ def million(stored: Any = False) -> nd.Circuit:
     rule = nd.Within(12.0, autapses=False)
     link = nd.Projection(cells, cells, rule, weight=weight, delay=delay, stored=stored)
     return nd.Circuit([cells], [link], seed=1)
+
+
+def uneven(name: str, period: bool, shape: tuple[int, int]) -> nd.Population:
+    """Return cells on uneven axes that fill 10 x 30."""
+    rng = np.random.default_rng(len(name) + shape[0])
+    y, x = (
+        nd.Axis.at(
+            np.sort(rng.choice(5000, n, replace=False)) * end / 5000, period=end if period else None
+        )
+        for n, end in zip(shape, (10.0, 30.0), strict=True)
+    )
+    given: dict[str, Any] = {"drive_rate": 3000.0, "drive_weight": 1.3, **CELL}
+    return nd.Population("LeakyIAFDeltaDriven", name=name, axes={"y": y, "x": x}, **given)
+
+
+def uneven_networks(stored: Any, period: bool, least: float) -> nd.Circuit:
+    """Return two sheets; rules of several kinds, one delay, and connections stored anyway."""
+    a, b = uneven("a", period, (12, 25)), uneven("b", period, (9, 14))
+    more: dict[str, Any] = {"stored": stored}
+    delay = nd.Formula("least + 1e-4 * d", least=least)
+    links = [
+        nd.Projection(a, a, nd.Within(3.5, autapses=False), weight=DOG, delay=delay, **more),
+        nd.Projection(a, b, nd.Near(y=3, x=4), weight=0.7, delay=6e-4, **more),
+        nd.Projection(b, a, nd.Within(2.5), weight=DOG, delay=2e-4, **more),
+        nd.Projection(b, b, nd.Within(y=2.0, x=4.0), weight=-0.3, delay=delay, **more),
+        nd.Projection(b, a, nd.FixedProbability(0.05), weight=0.2, delay=1e-3, name="stored"),
+    ]
+    return nd.Circuit([a, b], links, seed=3)

@@ -13,6 +13,7 @@ from ..model.texts import looped_accesses
 from .delays import Spread
 from .edges import edges_of
 from .layout import Layout
+from .spikes.computed_rows import rows_there
 from .spikes.drawn import DrawnBySource
 from .spikes.fanout import delivering, fan_out, narrow
 from .spikes.learning import common_units, learn_by_source, plastic_of
@@ -128,10 +129,13 @@ class AccessPlanner:
         else:
             made = self._delivered(variable, in_units(edges, units), count, units, ahead)
             add_units(made, units)
+        given = layout, number, variable, units
         made.stencils = tuple(
-            rows_of_stencils(one, layout, number, variable, units)
-            if threads and isinstance(one, StencilSpikes)
-            else one.gather(layout, number, variable, units, made)
+            one.gather(*given, made)
+            if not threads
+            else rows_of_stencils(one, *given)
+            if isinstance(one, StencilSpikes)
+            else rows_there(one, *given, made.limits["ahead"])
             for one in shared
         )
         made.cost = made.cost + sum(one.cost for one in made.stencils)

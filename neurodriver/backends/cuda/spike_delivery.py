@@ -167,7 +167,8 @@ def plan_delivery(program: Program, stepwise: bool) -> SpikeDelivery:
 
 def _sources(gather: Gather) -> int:
     """Return the number of sources of a plan, at least 1."""
-    return max(gather.limits.get("sources", len(gather.arrays["near"])), 1)
+    own = gather.limits.get("sources")
+    return max(len(gather.arrays["near"]) if own is None else own, 1)
 
 
 def with_learning(shape: Shape, learning: Sequence[Kernel]) -> Shape:

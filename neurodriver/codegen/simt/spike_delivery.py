@@ -27,9 +27,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ...model.text import block, indent
+from ...plan.spikes.computed_rows import ComputedThere
 from ...plan.spikes.due import is_due
 from ..cpu.sums import SumText
 from ..kernel import Arguments, Kernel
+from .computed_rows import ComputedConnections
 
 if TYPE_CHECKING:
     from ...plan.sums.gather import Gather
@@ -172,36 +174,44 @@ class _Connections:
 
 def _members(delivery: Delivery, arguments: Arguments) -> list[str]:
     """Return the member functions of the struct."""
-    spec, access, find = delivery.spec, delivery.access, _Connections(delivery, arguments)
+    spec, access = delivery.spec, delivery.access
     slot = "long long" if spec.gathers[access].limits["wide"] else "int"
     shared = int(delivery.gather.form == "stencil")
-    outgoing = find.of_source()
     turns, ahead = (arguments.integer(spec.size(access, n)) for n in ("depth", "ahead"))
     slots = arguments.pointer(spec.connection(access, "slots"), slot)
-    code, codes = find.codes()
-    one, four = find.multiples(ahead)
     functions = {
         "unsigned now_at(long long nd_row)": [
             f"return {_first_slot('nd_row', turns, ahead)};",
         ],
-        "nd_outgoing outgoing(long long nd_source)": outgoing,
-        "unsigned code(long long nd_p)": [f"return {code};"],
-        "int multiple(long long nd_p, unsigned nd_q)": one,
-        "int4 codes(long long nd_p)": [f"return {codes};"],
-        "int4 multiples(long long nd_p, unsigned nd_now, int4 nd_codes)": four,
+        **_connections(delivery, arguments, ahead),
         "slot *at(unsigned nd_q)": [  # q or q - end: of the two, the one that is not too large
             f"const unsigned nd_end = (unsigned)({turns} * {ahead});",
             f"return {slots} + umin(nd_q, nd_q - nd_end);",
         ],
     }  # fmt: skip
-    if is_due(delivery.gather):
-        functions |= find.history()
     lines = [f"typedef {slot} slot;", f"enum {{ number = ND_DELIVERY, shared = {shared} }};"]
     for head, body in functions.items():
         needs = any("nd_a->" in line for line in body)
         table = ["const auto *nd_a = nd_steady;"] if needs else []
         lines += block(f"static ND_MEMBER {head}", [*table, *body])
     return lines
+
+
+def _connections(delivery: Delivery, arguments: Arguments, ahead: str) -> dict[str, list[str]]:
+    """Return the member functions that say where connections lead, and with what weights."""
+    gather = delivery.gather
+    if isinstance(gather, ComputedThere):
+        return ComputedConnections(gather, arguments, delivery.spec, delivery.part).functions()
+    find = _Connections(delivery, arguments)
+    outgoing, (code, codes), (one, four) = find.of_source(), find.codes(), find.multiples(ahead)
+    functions = {
+        "nd_outgoing outgoing(long long nd_source)": outgoing,
+        "unsigned code(long long nd_p)": [f"return {code};"],
+        "int multiple(long long nd_p, unsigned nd_q)": one,
+        "int4 codes(long long nd_p)": [f"return {codes};"],
+        "int4 multiples(long long nd_p, unsigned nd_now, int4 nd_codes)": four,
+    }
+    return functions | (find.history() if is_due(gather) else {})
 
 
 def _first_slot(row: str, turns: str, ahead: str) -> str:

@@ -19,7 +19,7 @@ from ...native.buffers import LANES, padded
 from ..delays import check_longest
 from ..layout import Layout
 from ..sums.gather import Gather
-from .fanout import per_slice
+from .fanout import PIECE, per_slice
 from .stencils import Integers, StencilPlan
 from .weights import ALIKE, Bounds, Reals, Units, WeightStatistics
 
@@ -96,8 +96,8 @@ class ComputedSpikes:
 
     @property
     def pieces(self) -> int:
-        """None: there is no list of pieces on a CPU."""
-        return 0
+        """Pieces of a GPU's list, if all sources spike, at least."""
+        return len(self.links) // PIECE + len(self.links.ends.source)
 
     def statistics(self, origin: int, count: int) -> WeightStatistics:
         """Return statistics of the weights of each target: see `StencilSpikes.statistics`."""

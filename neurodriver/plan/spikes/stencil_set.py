@@ -10,6 +10,7 @@ from ...model.kinds import VariableKind
 from ..delays import LONGEST, Spread, check_longest
 from ..target import Target
 from .computed import ComputedSpikes
+from .computed_rows import possible
 from .fanout import sends
 from .learning import plastic_of
 from .stencils import LISTED, StencilSpikes, latencies
@@ -65,7 +66,7 @@ class StencilSet:
             if conductances & {*circuit.groups[number].model.updates}:
                 continue  # such components may be stored in another order
             one: UnstoredSpikes | None = _shared(circuit, links, dt, target.threads)
-            if one is None and not target.threads:
+            if one is None and (not target.threads or possible(links)):
                 one = _computed(circuit, links, dt)
             if one is not None and not plastic_of(circuit, number, links.access):
                 self.accesses.setdefault((number, links.access), []).append(one)
