@@ -191,7 +191,7 @@ class EmulatedDevice:
         Of the last call: ``to``, ``from`` and ``launch``.
     """
 
-    arch, name, clusters, processors = "sm_90", "emulated", False, 2
+    arch, name, clusters, processors, busy = "sm_90", "emulated", False, 2, True
 
     def __init__(self, number: int = 0, yields: bool = False) -> None:
         self.number, self.yields = number, yields

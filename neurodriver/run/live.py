@@ -126,6 +126,8 @@ class Components:
         What `parts_of` returns for the numbers, where it is known.
     shape : tuple of int, optional
         Shape of a value of each component: that of a population on axes.
+    found : ProgramCache, optional
+        Of what the same components have been asked for before.
     """
 
     __slots__ = ("_changed", "_found", "_numbers", "_parts", "_said", "_shape", "_simulation")
@@ -145,10 +147,11 @@ class Components:
         said: str,
         parts: tuple[GroupPart, ...] = (),
         shape: tuple[int, ...] = (),
+        found: ProgramCache | None = None,
     ) -> None:
         values = {"_simulation": simulation, "_numbers": numbers, "_changed": changed}
         values |= {
-            "_found": ProgramCache(),
+            "_found": found or ProgramCache(),
             "_said": said,
             "_shape": shape or (len(numbers),),
             "_parts": parts or parts_of(simulation().program.circuit, numbers),

@@ -40,6 +40,9 @@ if TYPE_CHECKING:
     from .simulation import Simulation
 
 
+Parts = tuple[GroupPart, ...]
+
+
 class LiveValues(Begun, ABC):
     """Reads and sets variables, states and parameters by component and name."""
 
@@ -90,9 +93,9 @@ class LiveValues(Begun, ABC):
             return self._learning(who)
         if who not in self._named:
             numbers = numbered(circuit, self.scope, self.circuit, who)
-            self._named[who] = numbers, parts_of(circuit, numbers)
-        shape = getattr(self.circuit.spaces.get(who), "shape", ())
-        return self._components(self._named[who][0], who, self._named[who][1], shape)
+            shape = getattr(self.circuit.spaces.get(who), "shape", ())
+            self._named[who] = numbers, parts_of(circuit, numbers), shape, ProgramCache()
+        return self._components(self._named[who][0], who, *self._named[who][1:])
 
     @property
     def _divided(self) -> Divided | None:
@@ -122,12 +125,13 @@ class LiveValues(Begun, ABC):
         said: str,
         parts: tuple[GroupPart, ...] = (),
         shape: tuple[int, ...] = (),
+        found: ProgramCache | None = None,
     ) -> Components:
         if (divided := self._divided) is not None:
             return divided.components(numbers, self._compile_with, said, parts, shape)
         if self.variants is not None:
             return CopiedComponents(self._simulation, numbers, self._compile_copies, said, parts)
-        return Components(self._simulation, numbers, self._compile_with, said, parts, shape)
+        return Components(self._simulation, numbers, self._compile_with, said, parts, shape, found)
 
     @property
     def copies(self) -> Sequence[CopyOfLPU]:
@@ -141,7 +145,7 @@ class LiveValues(Begun, ABC):
         return [CopyOfLPU(self, number) for number in range(len(self.variants or ()))]
 
     @cached_property
-    def _named(self) -> dict[str, tuple[NDArray[np.int64], tuple[GroupPart, ...]]]:
+    def _named(self) -> dict[str, tuple[NDArray[np.int64], Parts, tuple[int, ...], ProgramCache]]:
         """What has been looked up by a name; components keep their numbers."""
         return {}
 

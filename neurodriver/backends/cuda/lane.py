@@ -49,6 +49,7 @@ class Lane:
         self.rows: list[Callable[[], None]] = []
         self.fault = device.pinned(8 * copies, np.int64)
         self._histories = Histories(bindings)
+        self._beside = True
 
     def begin_receiving(self, beside: bool) -> None:
         """Begin to copy rows and numbers of events to the host.
@@ -65,6 +66,7 @@ class Lane:
         self.events.begin_receiving(beside)
         self._histories.receive(beside)
         self.here.record(device.drain if beside else device.stream)
+        self._beside = beside
 
     def wait(self) -> None:
         """Wait for them.
@@ -75,6 +77,8 @@ class Lane:
             Where more spikes were on their way at once than there is room for.
         """
         self.here.synchronize()
+        if not self._beside:  # then it is the last of what the stream has
+            self._device.busy = False
         self._histories.check()
 
     def free(self) -> None:

@@ -126,8 +126,9 @@ class DeviceLiveMemory:
     def _shared(self, address: int, size: int, dtype: np.dtype, at: slice) -> SharedArray:
         self.owner.check_open()
         start, stop, _ = at.indices(size)
-        with self.device.current():
-            self.device.wait()  # other streams do not wait for what has been written
+        if self.device.busy:
+            with self.device.current():
+                self.device.wait()  # other streams do not wait for what has been written
         begin, place = address + start * dtype.itemsize, (CUDA, self.device.number)
         return SharedArray(begin, stop - start, dtype, place, self.owner)
 
