@@ -94,6 +94,13 @@ class Drawn(Connections):
         """Whether the rule itself brings weights."""
         return "weights" in self.projection.rule.columns
 
+    def counted(self) -> int:
+        """Return how many connections there are, and keep nothing that was found for that."""
+        number = len(self)
+        if self.located is not None:
+            self.located.forget()
+        return number
+
     def not_stored(self) -> Drawn:
         """Return the same connections, which must not be stored."""
         projection, out = copy.copy(self.projection), copy.copy(self)

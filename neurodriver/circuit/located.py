@@ -69,6 +69,10 @@ class Located:
                 known[end] = stencils_of(self.relation, end, axes, stored)
         return known[end]
 
+    def forget(self) -> None:
+        """Keep no stencils."""
+        vars(self).pop("_stencils", None)
+
     def native(self, ends: Ends) -> NativeRelation:
         """Return what compiled code takes, for parts of the two populations."""
         offsets = ends.source.start - self.firsts[0], ends.target.start - self.firsts[1]

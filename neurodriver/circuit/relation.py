@@ -6,8 +6,10 @@ Along each axis the sources of a target are a run of neighbours, and so are the 
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, field
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -163,6 +165,16 @@ def _whole(name: str, a: Axis | None, b: Axis | None) -> AxisRuns:
     return AxisRuns(name, sources, targets, np.arange(sources + 1), *ends, None, period)
 
 
+def _without_runs(name: str, a: Axis | None, b: Axis | None) -> AxisRuns:
+    """Return an axis along which offsets lead; tables say where to."""
+    none = np.zeros(0, np.int32)
+    ends = a.count if a else 1, b.count if b else 1
+    return AxisRuns(name, *ends, _NO_RUNS, none, none, None, a.period if a and b else None)
+
+
+_NO_RUNS = np.zeros(0, np.int64)
+
+
 def _same(name: str, a: Axis, b: Axis) -> AxisRuns:
     if a.count != b.count:
         want = f"'{name}' is joined by index, but the source has {a.count} and the target {b.count}"
@@ -235,14 +247,32 @@ def _by_offsets(rule: Offsets, source: AxisGrid, target: AxisGrid) -> Relation:
         else:
             assert a is not None and b is not None
             steps, kind = np.unique(table[name], return_inverse=True)
-            jump = np.stack([_moved(a, b, float(step)) for step in steps], axis=1)
-        runs.append(_whole(name, a, b))
+            jump = _jumps(a, b, steps)
+        runs.append(_without_runs(name, a, b))
         tables[f"jump {name}"] = np.ascontiguousarray(jump, dtype=np.int32)
         which.append(kind)
     tables["which"] = np.ascontiguousarray(np.stack(which, axis=1), dtype=np.int32)
     tables["factor"] = rule.columns["weights"]
     maps = _maps(source, target, tuple(names))
     return Relation("offsets", tuple(names), source, target, tuple(runs), *maps, np.inf, tables)
+
+
+_KNOWN_JUMPS: WeakValueDictionary[bytes, NDArray[np.int32]] = WeakValueDictionary()
+"""Jumps of relations that live, by what they follow from: many relations have the same."""
+
+
+def _jumps(a: Axis, b: Axis, steps: Reals) -> NDArray[np.int32]:
+    """Return the target index at each source's position plus each step, (sources, steps)."""
+    sizes = np.array([a.count, b.count])
+    told = [sizes, *(np.zeros(0) if x is None else x for x in (a.positions, b.positions)), steps]
+    more = repr((a.period, b.period, a.step, b.step, [len(x) for x in told]))
+    key = more.encode() + b"".join(np.ascontiguousarray(x).tobytes() for x in told)
+    digest = hashlib.sha256(key).digest()
+    found = _KNOWN_JUMPS.get(digest)
+    if found is None:
+        found = np.stack([_moved(a, b, float(step)) for step in steps], axis=1).astype(np.int32)
+        _KNOWN_JUMPS[digest] = found
+    return found
 
 
 def _moved(a: Axis, b: Axis, step: float) -> Integers:

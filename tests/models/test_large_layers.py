@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -87,3 +89,30 @@ def test_no_array_of_a_sheet_is_as_long_as_its_connections() -> None:
         assert sum(row.nbytes for row in lpu.program.arrays.values()) < lpu.circuit.edges
         lpu.advance(200)
         assert np.ptp(lpu.get("V")) > 1
+
+
+def test_the_optic_lobe_takes_sixty_bytes_a_cell() -> None:
+    """All that is alive in a run at extent 60, the circuit with its parameters included."""
+    code = """
+        import gc, tracemalloc
+        import neurodriver as nd
+        from neurodriver.circuits import optic_lobe
+
+        def run(extent):
+            one = optic_lobe.from_rules(extent, stored=False)
+            lpu = nd.LPU(one, 5e-3, dtype="float32", threads=2)
+            lpu.advance(3)
+            return one, lpu
+
+        run(3)
+        gc.collect()
+        tracemalloc.start()
+        one, lpu = run(60)
+        gc.collect()
+        print(one.count, tracemalloc.get_traced_memory()[0])
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=True
+    )
+    cells, alive = map(int, done.stdout.split())
+    assert cells == 695_525 and alive <= 60 * cells

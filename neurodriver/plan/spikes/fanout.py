@@ -204,6 +204,8 @@ def _slots_alone(layout: Layout, count: int, units: Units, ahead: int) -> Gather
     gather.arrays["code"] = as_aligned(np.zeros(1, np.int32))
     gather.uniform["weight"] = 0.0
     add_slots(gather, layout, np.zeros(1, np.int64), ahead, padded(count), units)
+    gather.blanks.pop("calendar", None)  # nothing that it delivers itself waits
+    gather.limits.pop("postponed", None)
     gather.cost = np.zeros(-(-count // LANES))
     return gather
 

@@ -329,7 +329,7 @@ class _Tables:
         lates = np.full(len(at), late)
         mine.entries.append(np.stack([at, base, *ends, what, lates], axis=1))
         mine.weight.append(weight)
-        self.edges += overlap(mine.rows, at, ends) if plain else len(one)
+        self.edges += overlap(mine.rows, at, ends) if plain else one.counted()
         vectors = (shift[:, 2] - shift[:, 1]) * shift[:, 3]
         self._vectors += float(vectors[kind].sum())
         self._all += float((vectors + table[:, :, [1, 3]].sum(axis=(1, 2)))[kind].sum())
