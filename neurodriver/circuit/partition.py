@@ -69,9 +69,21 @@ def partition(circuit: Circuit, parts: int) -> Numbers:
     if parts == 1:
         return np.zeros(circuit.count, np.int64)
     work = np.bincount(cluster, work_of(circuit), minlength=count).astype(np.float64)
-    if has_populations(circuit) or find_spec("pymetis") is None:
+    if has_populations(circuit) or _random(circuit) or find_spec("pymetis") is None:
         return _dealt(circuit, cluster, work, parts)[cluster]
     return _cut(circuit, cluster, work, parts)[cluster]
+
+
+def _random(circuit: Circuit) -> bool:
+    """Whether most connections are drawn at random: then no cut is better than another one."""
+    drawn, others = 0.0, 0
+    for links in circuit.connections:
+        degree = links.mean_degree if isinstance(links, Drawn) else None
+        if degree is None:
+            others += len(links)
+        elif isinstance(links, Drawn):
+            drawn += degree * len(links.ends.target)
+    return drawn > others
 
 
 def given_parts(circuit: Circuit, part: ArrayLike, parts: int | None = None) -> Numbers:

@@ -205,6 +205,16 @@ def test_populations_are_dealt_over_all_parts(parts: int) -> None:
         assert each.max() - each.min() <= 1
 
 
+def test_random_connections_are_not_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neurons that a rule joins at random are dealt out: columns are not drawn for pymetis."""
+    monkeypatch.setattr("neurodriver.circuit.partition._cut", None)
+    rule = nd.FixedProbability(0.1)
+    links = nd.Projection("spike_state", "spike_state", (0, 90), (0, 90), rule, name="random")
+    neurons = (model("LeakyIAFDelta"), 90, LIF, None)
+    of = partition(nd.Circuit.from_arrays([neurons], [links], seed=1), 3)
+    assert np.bincount(of).tolist() == [30, 30, 30]
+
+
 def test_a_graph_is_cut_where_few_connections_are() -> None:
     """Two halves with one connection between them, where pymetis is installed."""
     pytest.importorskip("pymetis", reason="pymetis is not installed")
