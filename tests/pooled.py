@@ -85,6 +85,38 @@ class Whole(Flat):
     pools = every_kind()
 
 
+class Whole20(Flat):
+    """Sums and means of whole multiples, of all cells and by a parameter; and the greatest mean."""
+
+    updates = {"V": "1", "p_all": "1", "p_mine": "1", "p_top": "1"}
+    pools = {
+        "all": nd.Reduce("sum", "V", multiple_of=2.0**-20),
+        "mine": nd.Reduce("mean", "V", by="column", multiple_of=0.001),
+        "top": nd.Reduce("max", "mine"),
+    }
+    update = (
+        "p_all = here.all; p_mine = here.mine; p_top = here.top; V = V > 1.2 ? 0 : 0.9 * V + drive;"
+    )
+
+
+class Rows20(nd.NDComponent):
+    """Means of rows, on axes."""
+
+    axes, updates = ("y", "x"), {"V": "1", "near": "1"}
+    states = {"V": nd.State("1", 0.0)}
+    params = {"drive": nd.Parameter("1", 0.0)}
+    pools = {"row": nd.Reduce("mean", "V", over="x", multiple_of=2.0**-20)}
+    update = "near = here.row; V = V - 0.1 * here.row + drive;"
+
+
+class Reader20(nd.NDComponent):
+    """Reads pools of two other populations."""
+
+    axes, updates = ("k",), {"val": "1"}
+    sources = {"one": nd.Source("V", model=Whole20), "two": nd.Source("V", model=Rows20)}
+    update = "val = one.all + 2 * one.mine[here.k] + 3 * two.row[here.k];"
+
+
 class Nested(nd.NDComponent):
     """Means of columns, the greatest of them, and a cell that is the first of its layer."""
 
@@ -159,6 +191,15 @@ def read(order: object = None) -> nd.Circuit:
     return nd.Circuit([a, b, other], order=order, seed=1)
 
 
+def multiples(order: object = None) -> nd.Circuit:
+    """Return pools whose members add to them, and what reads them."""
+    one, rng = flat(Whole20, 700), np.random.default_rng(3)
+    drive, start = rng.normal(0.0, 0.3, (2, 5, 70))
+    two = nd.Population(Rows20, name="rows", axes={"y": 5, "x": 70}, drive=drive, initV=start)
+    reader = nd.Population(Reader20, name="reader", axes={"k": 4}, one=one, two=two)
+    return nd.Circuit([one, two, reader], order=order, seed=1)
+
+
 CIRCUITS = {
     "by a parameter": lambda: nd.Circuit([flat(Flat, 3000)]),
     "along axes": lambda: nd.Circuit([sheet()]),
@@ -167,4 +208,6 @@ CIRCUITS = {
     "pools of pools": lambda: nd.Circuit([nested()]),
     "of others": read,
     "of this step": lambda: read("listed"),
+    "of multiples": multiples,
+    "of multiples of this step": lambda: multiples("listed"),
 }

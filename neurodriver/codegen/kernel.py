@@ -47,6 +47,8 @@ class Kernel:
         Bytes of shared memory of a block for patches of columns, on a GPU; 0 where it has none.
     crosses : tuple of str
         Variables that its warps can send to other GPUs as they compute them.
+    adds : bool
+        Whether its components add to pools. Then ``nd_open`` comes before the first step of a call.
     """
 
     name: str
@@ -67,6 +69,7 @@ class Kernel:
     kept: int = 1
     patches: int = 0
     crosses: tuple[str, ...] = ()
+    adds: bool = False
 
 
 @dataclass

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 from ..model.language import tree
 from ..plan.arrays import Kind, depth, width
-from ..plan.places import HERE, LookUp, Reached, Resolved
+from ..plan.look_ups import LookUp
+from ..plan.member_sums import MemberSum
+from ..plan.places import HERE, Reached, Resolved
 from .kernel import Arguments
 
 if TYPE_CHECKING:
@@ -101,10 +103,34 @@ class PlaceHead:
             for what in ("cells", "points"):
                 pointer = a.pointer(self.place.key(Kind.INDEX, f"{label} {what}"), "const int")
                 lines.append(f"const int *nd_{what}_{label} = {pointer};")
+        if one.sums is not None:
+            return [*lines, *self._sums(one, one.sums)]
         for variable in one.pointer.reads:
             row = self._row(one, variable, f"nd_k + {int(one.ahead)}")
             lines.append(f"const real *__restrict nd_at_{label}_{variable} = {row};")
         return lines
+
+    def _sums(self, one: Reached, pool: MemberSum) -> list[str]:
+        """Declare where the integers of a pool are that its members add to."""
+        sums = self.arguments.pointer(pool.sums, "long long")
+        sizes = self.arguments.pointer(pool.sizes, "const int")
+        count = self._int(f"{one.label} count")
+        at = f"nd_sums_of({sums}, nd_k + {int(pool.ahead)}, {count})"
+        lines = [
+            f"const long long *nd_sums_{one.label} = {at};",
+            f"ND_FIXED(int) nd_members_{one.label} = {sizes};",
+        ]
+        if pool.groups.count > 1:
+            return lines
+        value = self.reduced(one, pool, "0")  # once for all components
+        return [*lines, f"const real nd_pool_{one.label} = {value}; (void)nd_pool_{one.label};"]
+
+    @staticmethod
+    def reduced(one: Reached, pool: MemberSum, cell: str) -> str:
+        """Return the value of a group of a pool that its members add to."""
+        given = f"nd_sums_{one.label} + ({cell}), (real){pool.multiple!r}"
+        mean = f"nd_mean_of({given}, nd_members_{one.label}[{cell}])"
+        return mean if pool.mean else f"nd_sum_of({given})"
 
     def _row(self, one: Reached, variable: str, step: str) -> str:
         """Return where the cells of a population begin in the row of a step."""

@@ -16,7 +16,8 @@ from ..model.language import assigned, tree
 from ..model.prints import NEAR, WITHIN
 from ..model.text import block
 from ..plan.arrays import Kind
-from ..plan.places import HERE, Reached, look_up_name
+from ..plan.look_ups import look_up_name
+from ..plan.places import HERE, Reached
 from .array_text import ArrayText
 from .place_head import Counted, Loop, Meaning
 
@@ -96,7 +97,11 @@ class PlaceText(ArrayText):
             tests.append(f"nd_cells_{one.label}[{cell}] >= 0")
             cell = f"nd_cells_{one.label}[{cell}]"
         base = f"({base}{beside})" if beside else base
-        return self._tested(tests, f"{base}[{cell}]", "real")
+        value = f"{base}[{cell}]"
+        if one.sums is not None:
+            alone = one.sums.groups.count == 1
+            value = f"nd_pool_{one.label}" if alone else self.reduced(one, one.sums, cell)
+        return self._tested(tests, value, "real")
 
     # -- functions ------------------------------------------------------------------------------
 

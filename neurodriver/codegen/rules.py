@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
 
-from ..model.language import Checked, used
+from ..model.language import Checked, assigned, tree, used
 from ..model.plasticity import Plasticity
 from ..model.rule_values import IN_STEPS, ValueRead
 from ..model.text import block, indent
@@ -28,6 +28,11 @@ def _following(constants: Mapping[str, Checked], varied: Sequence[str]) -> list[
         if {*varied, *out} & {*used(checked.node)}:
             out.append(name)
     return out
+
+
+def _trees(rule: Plasticity) -> list[tree.Node]:
+    """Return the trees of all texts of a rule."""
+    return [rule.checked(where).node for where, _ in rule.texts()]
 
 
 class RuleText:
@@ -69,10 +74,11 @@ class RuleText:
         flags = {"SPIKE_FIRST": rule.first == "spike", "PAIR": rule.same_step == "pair"}
         flags |= {"DRIFTS": bool(rule.between), "STEPS": bool(rule.on_step)}
         flags["ACTS_AT_DOSES"] = bool(rule.on_dose)
-        read = set().union(*(used(rule.checked(where).node) for where, _ in rule.texts()))
+        read = set().union(*(used(one) for one in _trees(rule)))
         flags["ELAPSES"] = bool(rule.between) or "since_event" in read
         of_targets = bool(rule.post) or not read.isdisjoint(("since_spike", "since_event"))
         flags["LOOKS"] = rule.acts_late() or of_targets
+        flags["CHANGES"] = any({*self.written} & assigned(one) for one in _trees(rule))
         lines = [f"static const int {n} = {size};" for n, size in sizes.items()]
         lines += [f"static const bool {n} = {str(flag).lower()};" for n, flag in flags.items()]
         rates = [f"nd_per_{tau}" for tau in self.time_constants]

@@ -219,6 +219,7 @@ def prelude(kernel_texts: Iterable[str], dtype: str, dialect: Dialect) -> list[s
             opaque=dialect.opaque,
         ),
         header("codegen/axes.h") if any(_AXES.search(text) for text in texts) else "",
+        header("codegen/member_sums.h") if any("nd_sum" in text for text in texts) else "",
         header("codegen/first_fault.h") if records else "",
         header("codegen/prints.h") if prints else "",
         _UNROLL_BY if any("ND_UNROLL_BY(" in text for text in texts) else "",

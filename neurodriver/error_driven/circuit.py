@@ -16,8 +16,9 @@ from .deep import AxonBurstNeuron, AxonContextArrivals, AxonContextNeuron, AxonP
 from .network import Network, NetworkLayer, NetworkPath
 from .neuron import AnyArrivals, AnyAxonNeuron, AxonArrivals, AxonNeuron, AxonSpikes
 from .neuron_pools import AxonPoolArrivals, AxonPoolNeuron
+from .neuron_text import UNIT
 from .starts import Weights, first_weights
-from .synapse import MOST_WEIGHT, UNIT, AxonSynapse, carried
+from .synapse import MOST_WEIGHT, AxonSynapse, carried
 
 CYCLE = 1e-3
 """Length of a cycle, which is one step, in s."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from neurodriver.errors import CircuitError, quoted
 
 from .network import Network, NetworkPath
-from .synapse import UNIT
+from .neuron_text import UNIT
 
 Reals = NDArray[np.float64]
 

@@ -16,11 +16,13 @@ from neurodriver.model.pools import Reduce
 from .neuron_text import (
     BINS,
     CONSTANTS,
+    EXTERNAL_UNIT,
     FUNCTIONS,
     NEVER,
     NUMBERS,
     PARAMETERS,
     PARTS,
+    UNIT,
     UPDATE,
     VGCC,
 )
@@ -72,7 +74,7 @@ class AnyArrivals(NDComponent):
     abstract = True
     reference = SOURCE
     updates = ARRIVING
-    pools = {"mean_e": Reduce("mean", "raw_e", doc="excitation of the layer")}
+    pools = {"mean_e": Reduce("mean", "raw_e", multiple_of=UNIT, doc="excitation of the layer")}
     sources = {"spikes": Source("sum_e", "sum_i", model=AxonSpikes, by_number=True)}
     shared = TRIAL
     fields = {"ignored": Field("1", whole=True, default=0, doc="cycles without arrivals")}
@@ -117,8 +119,10 @@ class AnyAxonNeuron(NDComponent):
     fixed_dt = 1e-3
     updates = UPDATES
     pools = {
-        "firing": Reduce("mean", "Spike", doc="share of the units that spiked"),
-        "external": Reduce("mean", "GeExt", doc="external input of the layer"),
+        "firing": Reduce("mean", "Spike", multiple_of=1, doc="share of the units that spiked"),
+        "external": Reduce(
+            "mean", "GeExt", multiple_of=EXTERNAL_UNIT, doc="external input of the layer"
+        ),
     }
     shared = TRIAL
     fields = {

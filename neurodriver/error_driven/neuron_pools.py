@@ -7,7 +7,7 @@ from neurodriver.model.fields import Source
 from neurodriver.model.pools import Reduce
 
 from .neuron import AnyArrivals, AnyAxonNeuron
-from .neuron_text import POOL_PARAMETERS, POOLS
+from .neuron_text import EXTERNAL_UNIT, POOL_PARAMETERS, POOLS, UNIT
 
 
 class AxonPoolArrivals(AnyArrivals):
@@ -15,7 +15,11 @@ class AxonPoolArrivals(AnyArrivals):
 
     axes = ("pool", "unit")
     parts = {"unit": "here.pool * size(here.unit) + here.unit"}
-    pools = {"pool_e": Reduce("mean", "raw_e", over="unit", doc="excitation of the sub-pool")}
+    pools = {
+        "pool_e": Reduce(
+            "mean", "raw_e", over="unit", multiple_of=UNIT, doc="excitation of the sub-pool"
+        )
+    }
 
 
 class AxonPoolNeuron(AnyAxonNeuron):
@@ -28,8 +32,10 @@ class AxonPoolNeuron(AnyAxonNeuron):
 
     axes = ("pool", "unit")
     pools = {
-        "pool_firing": Reduce("mean", "Spike", over="unit", doc="share that spiked"),
-        "pool_external": Reduce("mean", "GeExt", over="unit", doc="external input"),
+        "pool_firing": Reduce("mean", "Spike", over="unit", multiple_of=1, doc="share that spiked"),
+        "pool_external": Reduce(
+            "mean", "GeExt", over="unit", multiple_of=EXTERNAL_UNIT, doc="external input"
+        ),
     }
     sources = {"arrivals": Source("raw_e", "raw_i", model=AxonPoolArrivals)}
     params = POOL_PARAMETERS

@@ -14,6 +14,13 @@ BIN = 10
 """Length of a bin in cycles of 1 ms."""
 
 
+UNIT = 2.0**-24
+"""What a spike adds is rounded down to a multiple of this. So sums are exact."""
+
+EXTERNAL_UNIT = 2.0**-30
+"""In the mean over a layer, external input counts as a multiple of this."""
+
+
 def axon(name: str) -> str:
     """Return the source of a default: the name that the parameter has in Axon."""
     return f"emer/axon at 774c01e1: {name}"

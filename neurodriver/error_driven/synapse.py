@@ -9,10 +9,7 @@ from neurodriver.model.component import Parameter
 from neurodriver.model.plasticity import Plasticity
 
 from .neuron import SOURCE
-from .neuron_text import axon
-
-UNIT = 2.0**-24
-"""What a spike adds is rounded down to a multiple of this. So sums are exact."""
+from .neuron_text import UNIT, axon
 
 MOST_WEIGHT = 1.6
 """Largest weight of a synapse: twice the largest structural weight."""

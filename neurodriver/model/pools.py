@@ -11,6 +11,7 @@ are the groups of that pool.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -40,6 +41,10 @@ class Reduce:
         ``by``, all cells are one group.
     doc : str
         Description.
+    multiple_of : float, optional
+        Of a ``sum`` or ``mean`` of a variable: each value counts as the nearest multiple of this
+        number, which is above 0. Then the sum is exact, whatever its order, so the members add to
+        it themselves while they are computed. Values of 2^38 multiples and more count as 2^38.
     """
 
     def __init__(
@@ -49,6 +54,7 @@ class Reduce:
         over: str | Sequence[str] | None = None,
         by: str | None = None,
         doc: str = "",
+        multiple_of: float | None = None,
     ) -> None:
         if reduce not in REDUCTIONS:
             hint = f"{near(str(reduce), REDUCTIONS)}; there are {', '.join(REDUCTIONS)}"
@@ -62,11 +68,20 @@ class Reduce:
         if by is not None and (over is not None or not isinstance(by, str)):
             got = f"over={over!r:.40} and by={by!r:.40}"
             raise ModelError(f"Reduce: takes axes, or the name of a parameter (got {got})")
+        if multiple_of is not None:
+            if reduce not in ("sum", "mean"):
+                raise ModelError(f"Reduce: multiple_of= is for a sum or a mean (got {reduce!r})")
+            is_number = isinstance(multiple_of, int | float) and not isinstance(multiple_of, bool)
+            if not is_number or not 0 < multiple_of < math.inf:
+                got = f"{multiple_of!r:.60}"
+                raise ModelError(f"Reduce: multiple_of= is a number above 0 (got {got})")
         self.reduce, self.variable, self.by, self.doc = reduce, variable, by, doc
+        self.multiple_of = None if multiple_of is None else float(multiple_of)
 
     def __repr__(self) -> str:
         more = f", over={' '.join(self.over)!r}" if self.over else ""
         more += f", by={self.by!r}" if self.by else ""
+        more += f", multiple_of={self.multiple_of!r}" if self.multiple_of else ""
         return f"Reduce({self.reduce!r}, {self.variable!r}{more})"
 
 
@@ -83,6 +98,10 @@ def check_pools(cls: Any) -> None:
             _check_axes(where, pool, cls.pools, cls.axes)
         if pool.by is not None and pool.variable in cls.pools:
             raise ModelError(f"{where}: a pool of pools has no parameters; leave out by=")
+        if pool.multiple_of is not None and pool.variable in cls.pools:
+            raise ModelError(f"{where}: multiple_of= is for pools of variables; leave it out")
+        if pool.multiple_of is not None and cls.sub_units is not None:
+            raise ModelError(f"{where}: a model with sub_units takes no multiple_of=; leave it out")
         if pool.by is not None and pool.by not in cls.params:
             hint = near(pool.by, cls.params)
             raise ModelError(f"{where}: no parameter {quoted(pool.by)}{hint}; declare it in params")

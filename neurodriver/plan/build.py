@@ -204,10 +204,13 @@ class ProgramBuilder:
         if model.draws_random():
             keys = stored(layout, number, component_keys(layout.circuit, number), capacity)
             rows.append(row(Key(owner, Kind.RANDOM, "keys"), keys))
+        adds = tuple(one for one in layout.member_sums.values() if one.members == number)
+        rows += [one for pool in adds for one in pool.rows(layout)]
         self._rows += [*rows, *self._numbering(number, capacity)]
         place = self._place(number)
         divided = layout.target.threads and self.planner.plans and substeps == 1
         divided = divided and not self.watch.debug and number not in layout.positions
+        divided = divided and not adds
         side = side_by_side(model, place) if divided else None
         return KernelSpec(
             number,
@@ -229,6 +232,7 @@ class ProgramBuilder:
             first=group.first,
             side=side,
             split=divided and side is None and splits(model, place, capacity),
+            adds=adds,
         )
 
     def _place(self, number: int) -> Surroundings | None:

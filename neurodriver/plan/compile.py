@@ -18,6 +18,7 @@ from .build import ProgramBuilder
 from .diagnostics import OFF, Diagnostics
 from .fusion import find_fusions
 from .layout import Layout, rings_of
+from .member_sums import without_memory
 from .ordering import storage
 from .passes.draft import Draft, Merged, Recorded
 from .program import Program
@@ -95,7 +96,8 @@ def compile_circuit(
 
     def laid_out(full: Circuit, moves: bool) -> Layout:
         capacities, positions = storage(full, fusions, merged, drawn, moves)
-        rings = rings_of(full, rows, slots.count, target, merged.silent | unseen, capacities)
+        silent = merged.silent | unseen | without_memory(full)
+        rings = rings_of(full, rows, slots.count, target, silent, capacities)
         return Layout(full, dt, np.dtype(dtype), target, rings, slots, positions, steps)
 
     moves = plans and target.threads
@@ -104,7 +106,7 @@ def compile_circuit(
     layout = laid_out(full, moves)
     given = spread, drawn_accesses, watch, apart, stencils.accesses
     builder = ProgramBuilder(layout, seed, plans, *given)
-    members = {f.synapse for f in fusions.values()} | merged.gone
+    members = {f.synapse for f in fusions.values()} | merged.gone | {*layout.member_sums}
     for number, group in enumerate(full.groups):
         if not group.is_port and number not in members:
             builder.group(number, fusions.get(number))

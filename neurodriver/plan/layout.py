@@ -19,6 +19,7 @@ from ..circuit.circuit import Circuit
 from ..model.kinds import VariableKind
 from ..native.buffers import LANES, padded
 from .injection import Slots
+from .member_sums import MemberSum, member_sums
 from .stages import earliest_stages, stages_of
 from .target import Target
 
@@ -110,7 +111,13 @@ class Layout:
     @cached_property
     def stages(self) -> tuple[int, ...]:
         """Stage of each group: those of a step follow each other, with a barrier between them."""
-        return (earliest_stages if self.target.threads else stages_of)(self.circuit)
+        find = earliest_stages if self.target.threads else stages_of
+        return find(self.circuit, self.member_sums)
+
+    @cached_property
+    def member_sums(self) -> dict[int, MemberSum]:
+        """Pools whose members add to them, by the number of the group of the pool."""
+        return member_sums(self.circuit)
 
     @property
     def kept(self) -> frozenset[str]:

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..circuit.axis import Axis
 from ..circuit.groups import FieldValue, Group
@@ -20,11 +19,13 @@ from ..circuit.pointers import Pointer, pointers_of, pool_source
 from ..circuit.space import AxisGrid
 from ..errors import CircuitError, quoted
 from ..model.fields import Field
-from ..model.language import raise_faults, to_text, tree
+from ..model.language import raise_faults, tree
 from ..model.language.tokens import message
 from ..model.texts import TextPart, texts_of
 from .arrays import Array, FieldOwner, Key, Kind, Owner, PopulationOwner, Role, row
 from .layout import Layout
+from .look_ups import LookUp, look_up_name, look_up_of
+from .member_sums import MemberSum
 
 Resolved = tuple[str, int]
 """Name of a source, and number of the population among those that it stands for."""
@@ -51,6 +52,8 @@ class Reached:
         Whether the row of this step is read, which an earlier phase has written.
     fields : mapping of str to Field
         What its model declares.
+    sums : MemberSum or None
+        The integers that are read in the place of a variable, if members add to them.
     """
 
     pointer: Pointer
@@ -59,6 +62,7 @@ class Reached:
     masked: bool
     ahead: bool
     fields: Mapping[str, Field]
+    sums: MemberSum | None = None
 
     @property
     def label(self) -> str:
@@ -68,39 +72,6 @@ class Reached:
     def axis(self, name: str) -> Axis:
         """Return an axis by its name."""
         return self.axes[self.names.index(name)]
-
-
-@dataclass(frozen=True)
-class LookUp:
-    """A look-up about each cell of an own axis, which is made before the run.
-
-    Attributes
-    ----------
-    name : str
-        Of the rows with first and last index.
-    first, last : (n,) int32
-        For each index along the own axis; they may lie beyond the ends.
-    even : bool
-        Whether all runs have one length and the first index grows evenly: no table is needed.
-    inside : bool
-        Whether all of every run exists.
-    """
-
-    name: str
-    first: NDArray[np.int32]
-    last: NDArray[np.int32]
-    even: bool
-    inside: bool
-
-    @property
-    def most(self) -> int:
-        """Length of the longest run."""
-        return int((self.last - self.first).max()) + 1
-
-    @property
-    def stride(self) -> int:
-        """How many cells further the run of the next cell begins, where it is even."""
-        return int(self.first[1] - self.first[0]) if len(self.first) > 1 else 0
 
 
 @dataclass(frozen=True)
@@ -152,19 +123,21 @@ def place_of(layout: Layout, number: int) -> Surroundings | None:
     reached: dict[Resolved, Reached] = {}
     for one in pointers_of(layout.circuit, number):
         source = layout.circuit.groups[one.group]
-        fields = source.model.every_field()
-        reached[one.source, one.place] = _reached(one, source.phase < group.phase, fields)
+        more = source.model.every_field(), layout.member_sums.get(one.group)
+        reached[one.source, one.place] = _reached(one, source.phase < group.phase, *more)
     own = {n: (field_key(number, n, v), v) for n, v in group.layer.fields.items()}
     binding = TextBinding(group, Surroundings(number, reached, own, {}))
     binding.run()
     return Surroundings(number, reached, own, binding.look_ups)
 
 
-def _reached(one: Pointer, ahead: bool, fields: Mapping[str, Field]) -> Reached:
+def _reached(
+    one: Pointer, ahead: bool, fields: Mapping[str, Field], sums: MemberSum | None
+) -> Reached:
     if isinstance(one.space, AxisGrid):
         axes, masked = tuple(one.space.axes.values()), one.space.mask is not None
-        return Reached(one, one.space.names, axes, masked, ahead, fields)
-    return Reached(one, ("",), (Axis(one.count),), False, ahead, fields)
+        return Reached(one, one.space.names, axes, masked, ahead, fields, sums)
+    return Reached(one, ("",), (Axis(one.count),), False, ahead, fields, sums)
 
 
 def field_key(number: int, name: str, value: FieldValue) -> Key:
@@ -177,7 +150,7 @@ def place_rows(layout: Layout, place: Surroundings) -> Iterator[Array]:
     """Yield the rows of what a text reads, but for fields that others have, too."""
     group, real = layout.circuit.groups[place.number], layout.dtype
     for one in place.reached.values():
-        for variable in one.pointer.reads:
+        for variable in one.pointer.reads if one.sums is None else ():
             segment = layout.segment(one.pointer.group, variable)
             key = place.size(f"{one.label} first {variable}")
             yield row(key, segment.start + one.pointer.first)
@@ -376,7 +349,7 @@ class TextBinding:
             self.fault(node, str(error).removeprefix("axis: "))
             return
         key = look_up_name(node, found.label)
-        self.look_ups[key] = _made(key, axis, first, last)
+        self.look_ups[key] = look_up_of(key, axis, first, last)
 
     def number(self, node: tree.Expression, scope: Scope) -> float | int | None:
         """Return an expression of numbers and sizes; None where it has to be computed in a step."""
@@ -431,18 +404,3 @@ def numbers_of(one: Reached) -> list[str]:
         return []
     numbers = [name for name, value in layer.fields.items() if not value.values.ndim]
     return [name for name in numbers if not rules[name].private]
-
-
-def look_up_name(node: tree.Call, label: str) -> str:
-    """Return the name of a look-up: what it looks up where, and the text of its amount."""
-    over, *given = node.arguments
-    assert isinstance(over, tree.Path)
-    return f"{node.name} {label}.{over.names[1]} {', '.join(map(to_text, given))}"
-
-
-def _made(name: str, axis: Axis, first: NDArray[np.int64], last: NDArray[np.int64]) -> LookUp:
-    low, high = axis.valid(first, last)
-    lengths, steps = last - first, np.diff(first)
-    even = bool((lengths == lengths[0]).all() and (steps == steps[:1]).all() and lengths[0] >= 0)
-    inside = bool((low == first).all() and (high == last).all())
-    return LookUp(name, first.astype(np.int32), last.astype(np.int32), even, inside)

@@ -9,7 +9,7 @@ alone.
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import Any, ClassVar
 
 from ..model.component import NDComponent
 from ..model.fields import Field, Source
@@ -32,6 +32,20 @@ SIGN = {"sum": "+", "mean": "+", "count": "+", "product": "*", "max": ">", "argm
 
 TAKEN = {"count": "(v != 0 ? 1.0 : 0.0)", "any": "(v != 0 ? 1.0 : 0.0)"}
 """Reduction -> what counts of a member ``v``, where that is not the value."""
+
+
+class MemberPool(NDComponent):
+    """A pool whose members add to it: no kernel computes it.
+
+    Attributes
+    ----------
+    pool : str
+        Its name.
+    """
+
+    abstract = True
+    pool: ClassVar[str] = ""
+
 
 _FOLDED = """
     real pairs[9];
@@ -125,6 +139,31 @@ def pool_model(
         "__doc__": "One level of a pool.",
     }
     return type(f"Pool_{reduce}", (NDComponent,), body)
+
+
+@cache
+def member_pool(pool: str, variable: str, axes: tuple[str, ...]) -> type[MemberPool]:
+    """Return the model of a pool whose members add to it; see `plan.member_sums`.
+
+    Parameters
+    ----------
+    pool : str
+        Its name.
+    variable : str
+        What members add.
+    axes : tuple of str
+        Names of the axes of its components.
+    """
+    body: dict[str, Any] = {
+        "axes": axes,
+        "updates": {VALUE: ""},
+        "sources": {"cells": Source(variable, by_number=True)},
+        "update": f"{VALUE} = 0;",
+        "__module__": POOLS,
+        "__doc__": "A pool whose members add to it.",
+        "pool": pool,
+    }
+    return type("Pool_of_members", (MemberPool,), body)
 
 
 def _taken(reduce: str, names: dict[str, str], first: bool, listed: bool) -> str:

@@ -8,16 +8,26 @@ population that reads in the same step, and that none reads, is in the last stag
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 
 from ..circuit.circuit import Circuit
 from ..circuit.pointers import pointers
 from ..circuit.step_order import same_step_pairs
 from ..errors import CircuitError
+from .member_sums import MemberSum
+
+NONE: Mapping[int, MemberSum] = MappingProxyType({})
 
 
-def stages_of(circuit: Circuit) -> tuple[int, ...]:
+def stages_of(circuit: Circuit, sums: Mapping[int, MemberSum] = NONE) -> tuple[int, ...]:
     """Return the stage of each group; 0 for ports.
+
+    Parameters
+    ----------
+    circuit : Circuit
+    sums : mapping of int to MemberSum
+        Pools whose members add to them.
 
     Raises
     ------
@@ -31,7 +41,7 @@ def stages_of(circuit: Circuit) -> tuple[int, ...]:
     phase = [group.phase for group in circuit.groups]
     if not any(phase):
         return (0,) * len(phase)
-    read = {(phase[a], phase[b]) for a, b in _same_step(circuit)}
+    read = {(phase[a], phase[b]) for a, b in _same_step(circuit, sums)}
     stage, first, number = {}, 0, 0
     for one in range(max(phase) + 1):
         if any((before, one) in read for before in range(first, one)):
@@ -42,11 +52,17 @@ def stages_of(circuit: Circuit) -> tuple[int, ...]:
     return tuple(0 if g.is_port else stage[g.phase] for g in circuit.groups)
 
 
-def earliest_stages(circuit: Circuit) -> tuple[int, ...]:
+def earliest_stages(circuit: Circuit, sums: Mapping[int, MemberSum] = NONE) -> tuple[int, ...]:
     """Return the first stage that each group may be in; 0 for ports.
 
     A group that reads others in the same step, and that none reads, is in the last stage. There
     it is advanced beside its like, and no stage before takes as long as it does.
+
+    Parameters
+    ----------
+    circuit : Circuit
+    sums : mapping of int to MemberSum
+        Pools whose members add to them.
 
     Raises
     ------
@@ -63,7 +79,7 @@ def earliest_stages(circuit: Circuit) -> tuple[int, ...]:
     if not any(group.phase for group in groups):
         return tuple(stage)
     sources: dict[int, list[int]] = {}
-    for source, target in _same_step(circuit):
+    for source, target in _same_step(circuit, sums):
         if groups[source].phase < groups[target].phase:
             sources.setdefault(target, []).append(source)
     for one in sorted(sources, key=lambda number: groups[number].phase):
@@ -77,11 +93,19 @@ def earliest_stages(circuit: Circuit) -> tuple[int, ...]:
     return tuple(stage)
 
 
-def _same_step(circuit: Circuit) -> Iterator[tuple[int, int]]:
-    """Yield pairs of groups: one, and one that may read it in the same step."""
+def _same_step(circuit: Circuit, sums: Mapping[int, MemberSum]) -> Iterator[tuple[int, int]]:
+    """Yield pairs of groups: one, and one that may read it in the same step.
+
+    Who reads a pool that its members add to reads what these have written.
+    """
     for links in circuit.connections:
         yield from same_step_pairs(circuit, links)
-    yield from ((pointer.group, pointer.reader) for pointer in pointers(circuit))
+    for pointer in pointers(circuit):
+        read = sums.get(pointer.group)
+        if read is None:
+            yield pointer.group, pointer.reader
+        elif read.ahead:
+            yield read.members, pointer.reader
 
 
 def _check(circuit: Circuit) -> None:

@@ -28,6 +28,7 @@ from .arrays import (
 )
 from .cells_by_thread import SideBySide
 from .diagnostics import OFF, Diagnostics
+from .member_sums import MemberSum
 from .places import Surroundings
 from .sums.gather import Gather, learning_part, outside
 
@@ -71,6 +72,8 @@ class KernelSpec:
         Cells that a thread computes together, on a GPU.
     split : bool
         Whether the threads of a warp share the loops of a cell.
+    adds : tuple of MemberSum
+        Pools that the components add to.
     """
 
     number: int
@@ -92,6 +95,7 @@ class KernelSpec:
     plans: bool = True
     side: SideBySide | None = None
     split: bool = False
+    adds: tuple[MemberSum, ...] = ()
 
     @property
     def accesses(self) -> list[Access]:

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..circuit.pools import PoolGroups, pool_groups
+from ..model.pools import Reduce
+from ..plan.member_sums import MOST
 from ..plan.pool_models import BLOCK, SIGN
 from .live_places import place_of
 
@@ -38,7 +40,26 @@ def _pool(simulation: Live, number: int, name: str) -> tuple[Values, PoolGroups]
         place = place_of(simulation.program, number, pool.variable)
         assert place is not None
         given = np.array(place.read_all(simulation))
+    if pool.multiple_of is not None:
+        return _of_members(given, found, pool), found
     return reduced(given, found, pool.reduce), found
+
+
+def _of_members(values: Values, groups: PoolGroups, pool: Reduce) -> Values:
+    """Return a pool whose members add to it: sums of whole multiples."""
+    real = values.dtype.type
+    assert pool.multiple_of is not None
+    multiples = np.rint(values * real(1 / pool.multiple_of))
+    least = np.where(multiples > -MOST, multiples, real(-MOST))
+    units = np.minimum(least, real(MOST)).astype(np.int64)
+    sums = np.zeros(groups.count, np.int64)
+    member = groups.of >= 0
+    np.add.at(sums, groups.of[member], units[member])
+    out = sums.astype(real) * real(pool.multiple_of)
+    if pool.reduce == "mean":
+        sizes = groups.sizes
+        return np.divide(out, sizes.astype(real), out=np.zeros_like(out), where=sizes > 0)
+    return out
 
 
 def reduced(values: Values, groups: PoolGroups, reduce: str) -> Values:

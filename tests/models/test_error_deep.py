@@ -287,12 +287,12 @@ def test_paths_within_a_layer_begin_symmetric(kind: str) -> None:
 
 
 def test_the_reber_grammar_is_learned() -> None:
-    """With 64 hidden units; the independent program has an error of 0.12 to 0.05 in these epochs.
+    """With 64 hidden units, until the curves of several seeds have come near to each other.
 
-    The error is 0.06, and 0.15 if the deep layer is added before the pulvinar.
+    In the last epochs, the error of three seeds is 0.05, 0.08 and 0.05.
     """
     example = reber()
     with Trainer(example["network"](0, (8, 8)), items=16, dtype="float32") as sim:
-        log = sim.train(example["environment"](16), 32, trials=208)
+        log = sim.train(example["environment"](16), 52, trials=208)
     error = log["epoch"]["error"]
-    assert error[0] > 0.35 and error[20:].mean() < 0.1
+    assert error[0] > 0.35 and error[44:].mean() < 0.1

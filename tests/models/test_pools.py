@@ -7,7 +7,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pooled import CIRCUITS, KINDS, Flat, Whole, flat, nested, of_groups, read
+from pooled import (
+    CIRCUITS,
+    KINDS,
+    Flat,
+    Whole,
+    Whole20,
+    flat,
+    multiples,
+    nested,
+    of_groups,
+    read,
+)  # fmt: skip
 
 import neurodriver as nd
 from neurodriver.errors import ModelError
@@ -145,12 +156,62 @@ def test_what_is_injected_is_a_member() -> None:
     given = nd.ArrayInput({"val": (image.uids.tolist(), frames)})
     for order, late in (("listed", 0), (None, 1)):
         circuit = nd.Circuit([image, reader], order=order)
-        record = nd.MemoryRecorder([("top", None), ("mean", None)])
+        record = nd.MemoryRecorder([("top", None), ("mean", None), ("whole", None)])
         with nd.LPU(circuit, 1e-3, [given], [record]) as lpu:
             lpu.run(steps=4)
         seen = np.asarray(record.recording["top"])[:, 0]
         wanted = np.concatenate([np.zeros(late + 1), frames.max(axis=1)])[:4]
         assert np.array_equal(seen, wanted)  # row 0 is the initial state
+        whole = np.asarray(record.recording["whole"])[:, 0]
+        wanted = np.concatenate([np.zeros(late + 1), frames[:, 3:].sum(axis=1)])[:4]
+        assert np.array_equal(whole, wanted)
+
+
+def in_multiples(values: np.ndarray, of: float, dtype: str) -> float:
+    """Return the sum of whole multiples of a number, by plain Python."""
+    real = np.dtype(dtype).type
+    units = [int(np.rint(real(one) * real(1 / of))) for one in values]
+    return float(real(sum(units)) * real(of))
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("order", [None, "listed"])
+def test_pools_of_whole_multiples(order: Any, dtype: str) -> None:
+    """Of one group, by a parameter, along an axis; of this step, and of the step before."""
+    circuit = multiples(order)
+    real, column = np.dtype(dtype).type, circuit.groups[0].params["column"].astype(int)
+    with nd.LPU(circuit, dt=1e-3, dtype=dtype) as lpu:
+
+        def pools() -> tuple[float, np.ndarray, np.ndarray]:
+            V, rows = np.array(lpu["whole20"].V), np.array(lpu["rows"].V)
+            members = [V[column == g] for g in range(4)]
+            sums = [real(in_multiples(m, 0.001, dtype)) / real(max(len(m), 1)) for m in members]
+            means = [real(in_multiples(one, 2.0**-20, dtype)) / real(70) for one in rows]
+            return in_multiples(V, 2.0**-20, dtype), np.array(sums), np.array(means)
+
+        for _ in range(3):
+            before = pools()
+            assert lpu["whole20"].all == before[0] and np.array_equal(lpu["rows"].row, before[2])
+            assert np.array_equal(lpu["whole20"].mine, before[1])
+            lpu.advance(1)
+            assert (lpu["whole20"].p_all == before[0]).all()
+            assert np.array_equal(lpu["whole20"].p_mine, before[1][column])
+            assert (lpu["whole20"].p_top == before[1].max()).all()
+            assert np.array_equal(lpu["rows"].near, np.repeat(before[2], 70).reshape(5, 70))
+            total, mine, rows = pools() if order == "listed" else before
+            wanted = real(total) + real(2) * mine + real(3) * rows[:4]
+            assert np.array_equal(lpu["reader"].val, wanted.astype(dtype))
+            assert abs(total) > 1 and np.ptp(mine) > 0.01 and np.ptp(rows) > 0.01
+
+
+def test_multiples_beyond_the_greatest_one() -> None:
+    """A value counts as 2^38 multiples at most."""
+    circuit = nd.Circuit([flat(Whole20, 40)])
+    with nd.LPU(circuit, dt=1e-3) as lpu:
+        lpu["whole20"].set("V", 2.0**19)
+        assert lpu["whole20"].all == 40 * 2.0**18
+        lpu.advance(1)
+        assert (lpu["whole20"].p_all == 40 * 2.0**18).all()
 
 
 def test_single_phases() -> None:
@@ -186,13 +247,17 @@ def test_batches() -> None:
 
 class Image(nd.NDComponent):
     axes, updates = ("y", "x"), {"val": "1"}
-    pools = {"top": nd.Reduce("max", "val"), "mean": nd.Reduce("mean", "val", over="x")}
+    pools = {
+        "top": nd.Reduce("max", "val"),
+        "mean": nd.Reduce("mean", "val", over="x"),
+        "whole": nd.Reduce("sum", "val", over="x", multiple_of=1),
+    }
 
 
 class Brightest(nd.NDComponent):
-    axes, updates = ("k",), {"top": "1", "mean": "1"}
+    axes, updates = ("k",), {"top": "1", "mean": "1", "whole": "1"}
     sources = {"image": nd.Source(model=Image)}
-    update = "top = image.top; mean = image.mean[1];"
+    update = "top = image.top; mean = image.mean[1]; whole = image.whole[1];"
 
 
 def of_class(**body: Any) -> type:
@@ -238,6 +303,9 @@ def test_bad_reductions() -> None:
         ((("sum", "2V"), {}), "name of a variable"),
         ((("sum", "V"), {"over": "y y"}), "each once"),
         ((("sum", "V"), {"over": "y", "by": "column"}), "or the name of a parameter"),
+        ((("max", "V"), {"multiple_of": 1}), "is for a sum or a mean (got 'max')"),
+        ((("sum", "V"), {"multiple_of": 0}), "multiple_of= is a number above 0 (got 0)"),
+        ((("sum", "V"), {"multiple_of": "1"}), "multiple_of= is a number above 0 (got '1')"),
     ]:
         with pytest.raises(ModelError) as caught:
             nd.Reduce(*given[0], **given[1])

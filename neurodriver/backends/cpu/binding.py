@@ -27,7 +27,7 @@ class Args(ct.Structure):
 
 class BoundKernel(ct.Structure):
     _fields_ = [("update", _ptr), ("deliver", _ptr), ("args", Args), ("cuts", _ptr)]
-    _fields_ += [("phase", ct.c_longlong), ("waits", ct.c_longlong)]
+    _fields_ += [("phase", ct.c_longlong), ("waits", ct.c_longlong), ("open", _ptr)]
 
 
 def parts_of(program: Program) -> dict[Key, ThreadRanges]:
@@ -108,7 +108,8 @@ class HostBinding:
         if kernel.learns:
             catch_up = ct.cast(library.nd_catch_up, _ptr).value
             self.learners.append((BoundKernel(catch_up, None, args, None), cuts))
-        return BoundKernel(update, deliver, args, self._pointer(cuts))
+        opens = ct.cast(library.nd_open, _ptr).value if kernel.adds else None
+        return BoundKernel(update, deliver, args, self._pointer(cuts), open=opens)
 
     def number(self, key: Key) -> Any:
         """Return an argument that a kernel gets by value."""

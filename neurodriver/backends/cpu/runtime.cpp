@@ -232,6 +232,8 @@ struct Simulation {
         const integer inputs = 1 + plan.kernels, waiting = inputs + 1;
         Clock clock(plan.times, thread, began);
         if (opens) inject(thread, from);
+        for (integer i = 0; opens && thread == 0 && i < plan.kernels; ++i)
+            if (plan.kernel[i].open) plan.kernel[i].open(&plan.kernel[i].args, from);
         clock.part(inputs);
         barrier(thread);
         clock.part(waiting);

@@ -17,6 +17,7 @@ struct nd_kernel {
     const integer *cuts;            /* (threads + 1) first component of each thread */
     integer phase;                  /* kernels ascend by their phase */
     integer waits;                  /* whether a barrier comes before it */
+    void (*open)(const nd_args *, integer);     /* before the first step of a call, or null */
 };
 
 struct nd_ring {

@@ -6,7 +6,7 @@ give the same results, because all launches run items of the same step loop.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -19,7 +19,7 @@ from .device import INT, LONG, POINTER, UNSIGNED, Device, Loaded, launch
 from .items import WARP, Items, unit_items
 from .patches import patch_items
 
-_BEFORE, _STEPS, _AFTER, _LEARN = 1, 2, 4, 8
+_BEFORE, _STEPS, _AFTER, _LEARN, _OPEN = 1, 2, 4, 8, 128
 _SCAN, _DUE, _ARRIVE, _REST, _SETTLE, _SWEEP, _SUM, _TEXT = range(8)
 """Phases of learning (``learning.cuh``)."""
 _TYPES = (POINTER, POINTER, LONG, LONG, LONG, INT, INT, UNSIGNED)
@@ -53,6 +53,7 @@ class Resident:
     def advance(self, launches: Launches, first: int, end: int, done: int = 0) -> None:
         """Begin the launch; all phases are in it."""
         assert not done
+        launches.open([0], first)
         launches.launch(0, first, end, end, _BEFORE | _STEPS | _AFTER, launches.plan.width)
 
 
@@ -94,6 +95,8 @@ class Stepwise:
         first = step == launches.first
         if low == 0 and first and not launches.empty(0):
             launches.launch(0, step, step, end, _BEFORE, "alone")
+        if low == 0 and first:
+            launches.open(range(1, launches.steps), step)
         for phase, lo in learning_phases(launches.plan.shape, step) if low == 0 else ():
             launches.learn(phase, step, lo)
         for number in range(1, launches.steps):
@@ -204,6 +207,19 @@ class Launches:
         assert isinstance(self.executor, Stepwise)
         self.first = step
         self.executor.phases(self, step, step + 1, low, high)
+
+    def open(self, numbers: Iterable[int], step: int) -> None:
+        """Begin to sum up pools that members add to, from the values of a step.
+
+        Parameters
+        ----------
+        numbers : iterable of int
+            Of lists that have all components.
+        step : int
+        """
+        for phase in (0, 1) if self.plan.shape.adds else ():  # all sums are cleared first
+            for number in numbers:
+                self.launch(number, step, step, step, _OPEN | phase << 8, "alone")
 
     def advance_unit(self, number: int, step: int) -> None:
         """Begin to advance a unit by one step, for its instance."""

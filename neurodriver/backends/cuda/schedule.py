@@ -26,6 +26,9 @@ LARGE_THREADS = 512
 MANY_THREADS = 1024
 """The same where sums by place wait for memory, one load after the other."""
 
+HEAVY_WORDS, HEAVY_THREADS = 64, 256
+"""Registers for the numbers of a component, and the same if it needs more: they would spill."""
+
 FEW_WORDS = 8
 """Registers for the numbers of a component, if such a block has so many threads."""
 
@@ -122,7 +125,8 @@ def finished(plan: LaunchPlan, units: Sequence[Task], word: int) -> LaunchPlan:
     """Complete a plan: stages, values in flight, and whether threads cache dirty bits."""
     stages = 1 + max((unit.stage for unit in units), default=0)
     dirty = caches_dirty(plan.width, plan.shape)
-    shape = replace(plan.shape, caches_dirty=dirty, stages=stages)
+    adds = any(unit.kernel.adds for unit in units)
+    shape = replace(plan.shape, caches_dirty=dirty, stages=stages, adds=adds)
     shape = with_patches(shape, units, plan.blocks)
     return with_ahead(replace(plan, shape=shape), units, word)
 
@@ -255,7 +259,9 @@ def choose(
     large = tuple(
         1 if u.spread else side[u.stage] if u.side else _many(u, 2 * many, word) for u in units
     )
+    heavy = any(unit.kernel.kept * word // 4 > HEAVY_WORDS for unit in units)
     threads = MANY_THREADS if all(_waits(unit, word) for unit in units) else LARGE_THREADS
+    threads = HEAVY_THREADS if heavy else threads
     return LaunchPlan("grid", processors, Shape(threads, 1, False), large)
 
 
@@ -355,13 +361,7 @@ def pieces(what: int, which: int, count: int, warps: int, multiple: int = WARP) 
 
 def delivery_items(warps: int) -> Items:
     """Return the items of delivering warps: the number of each, and how many there are."""
-    number = np.arange(warps)
-    whole = [
-        np.full_like(number, DELIVER),
-        number,
-        np.full_like(number, warps),
-        np.zeros_like(number),
-    ]
+    whole = np.broadcast_arrays(DELIVER, np.arange(warps), warps, 0)
     return np.stack(whole, axis=1).astype(np.int32)
 
 

@@ -11,6 +11,7 @@ from ..component import ComponentText
 from ..finite import RangeFinite, finding
 from ..kernel import Arguments, Kernel
 from ..learned_sums import learned_parts
+from ..member_sums import MemberSumText
 from .events import delivery_lines, sum_text
 from .fanout import FanoutText
 from .learning import LearningText, learning_texts
@@ -28,6 +29,7 @@ _SIGNATURE = (
     "ND_KERNEL void nd_update("
     "const nd_args *nd_a, long long nd_k, long long nd_begin, long long nd_end)"
 )
+_OPEN = "ND_KERNEL void nd_open(const nd_args *nd_a, long long nd_k)"
 _CONSTANTS = "ND_KERNEL void nd_constants(const nd_args *nd_a)"
 _INITIAL = "ND_KERNEL void nd_initial(const nd_args *nd_a)"
 _LOOP = "for (int nd_i = 0; nd_i < nd_m; ++nd_i)"
@@ -66,20 +68,26 @@ def update_kernel(spec: KernelSpec) -> Kernel:
     finite = RangeFinite(component)
     once = component.constants(), component.initial()
     strips = strips_of(component, finite)
-    held = held_lines(component)
-    body = [*head, *held, *finite.begin(), *(strips or block(TILES, tile)), *finite.end()]
+    pools = [MemberSumText(component, one) for one in spec.adds]
+    add = [line for one in pools for line in one.range()]
+    held = held_lines(component, add)
+    body = [*head, *held, *finite.begin(), *(strips or block(TILES, tile)), *add, *finite.end()]
     find = finding(finite.record(), finite.find()) if finite.names else []
     learning = [part for s in sums if isinstance(s, FanoutText) for part in learning_texts(s)]
     deliver = [*delivery_lines(sums), *(line for one in learning for line in one.step())]
     deliver += [line for one in sums if isinstance(one, FanoutText) for line in stencil_lines(one)]
-    made = finish(spec.model.__name__, arguments, once, body, deliver, find)
+    opens = [line for one in pools for line in one.opened()]
+    made = finish(spec.model.__name__, arguments, once, body, deliver, find, opens)
     rules = [line for part in parts for line in [*part.structure(), ""]]
     made = replace(made, text="\n".join([*rules, made.text]))
     return with_learning(made, arguments, learning) if learning else made
 
 
-def held_lines(component: ComponentText) -> list[str]:
-    """Return what a step does that the group leaves out: values stay, there are no events."""
+def held_lines(component: ComponentText, add: list[str]) -> list[str]:
+    """Return what a step does that the group leaves out: values stay, there are no events.
+
+    ``add`` adds the values to pools.
+    """
     spec = component.spec
     if (spec.every, spec.first) == (1, 0):
         return []
@@ -95,7 +103,7 @@ def held_lines(component: ComponentText) -> list[str]:
     if component.events:
         lines += block(TILES, [TILE, *component.write_events()])
     due = f"nd_k >= {spec.first} && (nd_k - {spec.first}) % {spec.every} == 0"
-    return block(f"if (!({due}))", [*lines, "return;"])
+    return block(f"if (!({due}))", [*lines, *add, "return;"])
 
 
 def strips_of(component: ComponentText, finite: RangeFinite) -> list[str]:
@@ -174,16 +182,20 @@ def finish(
     body: list[str],
     deliver: list[str] | None = None,
     find: list[str] | None = None,
+    opens: list[str] | None = None,
 ) -> Kernel:
     """Return the kernel with its functions: constants and initial outputs, then the update.
 
     With ``deliver``, one more comes before each update, for the spikes that are due. ``find`` is a
-    function that the update calls.
+    function that the update calls. With ``opens``, one comes before the first step of a call.
     """
     update = [*(find or []), *block(_SIGNATURE, body)]
     if deliver:
         update += ["", *block(_SIGNATURE.replace("nd_update", "nd_deliver"), deliver)]
-    return replace(finish_with(name, arguments, once, update), delivers=bool(deliver))
+    if opens:
+        update += ["", *block(_OPEN, opens)]
+    made = finish_with(name, arguments, once, update)
+    return replace(made, delivers=bool(deliver), adds=bool(opens))
 
 
 def with_learning(kernel: Kernel, arguments: Arguments, learning: list[LearningText]) -> Kernel:

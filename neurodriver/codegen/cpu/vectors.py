@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...model.language import tree
 from ...model.text import block
-from ...plan.places import look_up_name
+from ...plan.look_ups import look_up_name
 from ..place_head import Loop
 from .vector_kinds import LANES, MASK, UNIFORM, VECTOR, NotVectors, Strided
 from .vector_values import VectorValues

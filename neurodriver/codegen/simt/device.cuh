@@ -19,7 +19,8 @@ enum {
     ND_RECORDED = -6       /* scan of a chunk's first row: later rows are recorded by the warps that compute them */
 };
 enum { ND_BEFORE = 1, ND_STEPS = 2, ND_AFTER = 4,          /* parts of a launch; or a part of a turn */
-       ND_LEARN = 8, ND_LEARN_PHASE = 4 };                  /* of learning, ND_LEARN | phase << 4 */
+       ND_LEARN = 8, ND_LEARN_PHASE = 4,                    /* of learning, ND_LEARN | phase << 4; */
+       ND_OPEN = 128, ND_OPEN_PHASE = 8 };                  /* pools that members add to, ND_OPEN | phase << 8 */
 #ifndef ND_STAGES
 #define ND_STAGES 1     /* parts of a step, with a barrier between them */
 ND_FN int nd_stage_of(int) { return 0; }
@@ -414,6 +415,14 @@ template <class Unit> ND_FN void nd_stream(const nd_item &item, long long k, lon
     nd_steps(unit, k, until);
     unit.record(begin);
     unit.save(k);
+}
+
+/* What members of pools do before the first step: clear the sums (phase 0), and add row k (phase 1). */
+template <class Unit> ND_FN void nd_open_of(const nd_item &item, long long k, int phase)
+{
+    Unit unit;
+    nd_become(item.what);
+    unit.open(k, item.first, item.end, phase);
 }
 
 template <class Unit> ND_FN void nd_hold(nd_loop &loop)

@@ -27,6 +27,7 @@ from .shared_texts import (
 )
 from .spike_delivery import Sent, sender
 from .thread_draws import KEEPS
+from .thread_pools import opening_text
 
 DEVICE = Dialect(
     function="static __device__ __forceinline__",
@@ -264,11 +265,9 @@ def device_text(
     if shape.holds:
         hold = [f"{cases_of(t)} nd_hold<{t.space}::unit>(loop); break;" for t in units]
         lines += _choice("ND_FN void nd_hold_unit(nd_loop &loop)", "loop.item(0)", hold)
-    once = [line for text in units for line in once_text(text)]
-    lines += block("ND_FN void nd_do_once(void *const *tables, int what)", once)
-    lines.append(header("codegen/simt/device_end.cuh"))
-    lines.append(header("codegen/simt/event_lists.cuh"))
-    return "\n".join(lines)
+    lines += [*opening_text(units), *once_text(units)]
+    ends = [header(f"codegen/simt/{name}.cuh") for name in ("device_end", "event_lists")]
+    return "\n".join([*lines, *ends])
 
 
 def _patch_words(parts: Sequence[Part], shape: Shape, taken: int) -> list[str]:
@@ -348,6 +347,7 @@ def _headers(parts: Sequence[Part]) -> list[str]:
         names.append("by_place")
     if any(part.kernel.patches for part in parts):
         names.append("patches")
+    names += ["member_sums"] * any(part.kernel.adds for part in parts)
     texts = [header(f"codegen/simt/{name}.cuh") for name in names]
     if any("nd_values<" in part.kernel.text for part in parts):
         texts.append(header("codegen/event.h"))

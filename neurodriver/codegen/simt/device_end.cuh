@@ -96,6 +96,16 @@ ND_FN long long nd_go(const nd_item *items, const int *offsets, long long first,
     return loop.last;
 }
 
+#if ND_ADDS
+ND_FN void nd_open(const nd_item *items, const int *offsets, long long k, int phase)
+{
+    const int warp = nd_own_block() * (int)(blockDim.x / 32) + (int)(threadIdx.x / 32);
+    const nd_loop loop = {items + offsets[warp], offsets[warp + 1] - offsets[warp]};
+    for (int i = 0; i < loop.count; ++i)
+        if (loop.item(i).what >= 0) nd_open_unit(loop.item(i), k, phase);
+}
+#endif
+
 /* Advance steps first .. last - 1 of a chunk that ends before step `end`. */
 extern "C" __global__ void __launch_bounds__(ND_THREADS, ND_RESIDENT)
 nd_advance(const nd_item *items, const int *offsets, long long first, long long last, long long end,
@@ -107,6 +117,12 @@ nd_advance(const nd_item *items, const int *offsets, long long first, long long 
     nd_bring_tables();
 #if ND_COUNTS
     nd_no_mean_yet();
+#endif
+#if ND_ADDS
+    if (parts & ND_OPEN) {
+        nd_open(items, offsets, first, parts >> ND_OPEN_PHASE);
+        return;
+    }
 #endif
 #if ND_LEARNS
     if (parts & ND_LEARN) {

@@ -77,7 +77,7 @@ struct nd_learning_pieces : nd_learning_rows<Synapses, Code, Slot> {
             arrive(h, length, s, n, count, now);
             s = synapses.after(s, count, n);
         }
-        if (learns) store(h, first, length, ~0u);
+        if (Rule::CHANGES && learns) store(h, first, length, ~0u);
         if (first != r.begin || nd_lane() != 0) return;
         next_arrivals[2 * row] = s.last;
         next_arrivals[2 * row + 1] = s.earlier;
@@ -131,8 +131,11 @@ struct nd_learning_pieces : nd_learning_rows<Synapses, Code, Slot> {
     template <int N> ND_MEMBER void advance(nd_held<OWN, N> &h, const Source &s, int begins, int ends) const
     {
         ND_UNROLL
-        for (int i = 0; i < N; ++i) find(h.place[i], begins, ends, h.waiting[i], h.past[i]);
-        if (learns) catch_up(h, s);
+        for (int i = 0; i < N; ++i) {
+            h.waiting[i] = h.past[i] = 0;
+            if (Rule::LOOKS) find(h.place[i], begins, ends, h.waiting[i], h.past[i]);
+        }
+        if (Rule::LOOKS && learns) catch_up(h, s);
     }
 
     /* `count` spikes arrive in step n; what they carry goes to the slots from `now` on. */

@@ -156,7 +156,7 @@ def block_methods(sums: list[PatchText]) -> list[str]:
 def kept_cells(text: ThreadText) -> list[str]:
     """Return the methods that keep the cells of a thread in shared memory, and take them back."""
     varied, states = [[f"nd_v_{n}" for n in some] for some in (text.varied, text.model.states)]
-    rest = [f"nd_began_{name}[nd_i] = nd_s_{name}[nd_at];" for name in text.hidden]
+    rest = [f"nd_began_{name}[nd_i] = nd_s_{name}[nd_at];" for name in text.compared]
     rest += [line for r in text.reads for line in r.load()]
     if text.drawn:
         rest += ["nd_v_key[nd_i] = nd_keys[nd_at];", *text.numbers(), *text.drawn.load()]

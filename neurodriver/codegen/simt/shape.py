@@ -64,6 +64,8 @@ class Shape:
         Bytes of shared memory for patches of columns.
     cells : int
         Bytes that keep the numbers of their cells from step to step; 0 where memory does.
+    adds : bool
+        Whether some components add to pools.
     """
 
     threads: int = 256
@@ -87,6 +89,7 @@ class Shape:
     due: bool = False
     patches: int = 0
     cells: int = 0
+    adds: bool = False
 
     @property
     def team(self) -> int:

@@ -159,8 +159,14 @@ def sent_from(text: SharedText, variable: str, delivery: int) -> str:
     return f"nd_first_{variable}_{delivery}[nd_member()]"
 
 
-def once_text(text: SharedText) -> list[str]:
-    """Return the lines that compute constants, or row 0, of all units of a text."""
+def once_text(texts: Sequence[SharedText]) -> list[str]:
+    """Return the function that computes constants, or row 0, of all units."""
+    once = [line for text in texts for line in _once(text)]
+    return block("ND_FN void nd_do_once(void *const *tables, int what)", once)
+
+
+def _once(text: SharedText) -> list[str]:
+    """Return its lines for the units of a text."""
     space = text.space
     calls = f"if (what) {space}::nd_initial(own); else {space}::nd_constants(own);"
     table = f"auto *own = ({space}::nd_args *)tables["

@@ -11,6 +11,7 @@ component and store nothing, so a warp is never divided there.
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import chain
 
 from ...model.text import block
 from ...plan.unit import KernelSpec
@@ -39,6 +40,7 @@ from .thread_cells import SideBySideText, SplitText
 from .thread_draws import ThreadDraws
 from .thread_events import OWN, ThreadEvents, each, stored, within_a_step
 from .thread_pace import ThreadPace
+from .thread_pools import ThreadPools
 from .thread_slots import ThreadSlots
 from .thread_sums import ThreadSum, total
 
@@ -47,6 +49,9 @@ DIVISION = "/ nd_by() /"
 
 LOST = ("#if ND_GATES", "bool nd_lost;", "#endif")
 """Whether a step cannot be done, as another process has failed: a member of each unit."""
+
+MOST_COMPARED = 16
+"""Hidden states that are compared with those of before; more would need many registers."""
 
 _SUMS: dict[str, type[SumText]] = {
     "fanout": SlotText, "learned": LearnedSumText, "listed": ListedText, "by_place": UnstoredText,
@@ -74,7 +79,8 @@ def thread_kernel(spec: KernelSpec) -> Kernel:
     rounds = max([r.rounds for r in text.reads], default=0)
     patches = end_of([*spec.gathers.values()])
     own = {"record": text.record, "rounds": rounds, "kept": text.kept, "patches": patches}
-    return replace(kernel, **own, crosses=_crosses(text))  # type: ignore[arg-type]
+    adds = bool(spec.adds)
+    return replace(kernel, **own, crosses=_crosses(text), adds=adds)  # type: ignore[arg-type]
 
 
 def _crosses(text: ThreadText) -> tuple[str, ...]:
@@ -83,6 +89,12 @@ def _crosses(text: ThreadText) -> tuple[str, ...]:
     sent = {one.name: one.crosses for one in text.events}
     names = [n for n in text.model.updates if n in published and n not in text.unseen]
     return tuple(name for name in names if sent.get(name, True))
+
+
+def _changed(name: str, compared: list[str]) -> str:
+    """Return the condition for a state to be stored."""
+    change = f" && nd_bits(nd_v_{name}[nd_i]) != nd_bits(nd_began_{name}[nd_i])"
+    return f"nd_live[nd_i]{change if name in compared else ''}"
 
 
 class ThreadText:
@@ -120,6 +132,8 @@ class ThreadText:
         self.side = SideBySideText(self.component, spec.side, self._where) if spec.side else None
         self.split = SplitText(self.component) if spec.split else None
         self.pace = ThreadPace(self.component)
+        self.pools = ThreadPools(self.component, self.pace)
+        self.compared = self.hidden if len(self.hidden) <= MOST_COMPARED else []
 
     def unit(self) -> list[str]:
         """Return the struct."""
@@ -131,6 +145,7 @@ class ThreadText:
             "record(long long nd_k)": self.record_window(),
             "save(long long nd_k)": [*self.head(), *each(self.save())],
         }
+        methods |= self.pools.methods(self.own())
         members = self.members()
         for head, body in methods.items():
             table = "const auto *nd_a = nd_steady;"
@@ -139,16 +154,14 @@ class ThreadText:
         if self.patched:
             members += [*block_methods(self.patched), *kept_cells(self)]
         rules = [s.structure() for s in self.sums if isinstance(s, LearnedSumText)]
-        structures = [line for one in rules for line in one]
-        return [*structures, *block("struct unit", members), ";"]
+        return [*chain(*rules), *block("struct unit", members), ";"]
 
     def members(self) -> list[str]:
         """Declare what a thread keeps."""
         lines = [*LOST, "int nd_c[ND_OWN];", "bool nd_live[ND_OWN];"]
-        lines += ["bool nd_full;"] if self.slots else []
-        lines += ["int nd_target;"] if self.patched else []
+        lines += ["bool nd_full;"] * bool(self.slots) + ["int nd_target;"] * bool(self.patched)
         lines += [f"real nd_v_{name}[ND_OWN];" for name in [*self.varied, *self.model.states]]
-        lines += [f"real nd_began_{name}[ND_OWN];" for name in self.hidden]
+        lines += [f"real nd_began_{name}[ND_OWN];" for name in self.compared]
         lines += [line for r in self.reads for line in r.members()]
         if self.model.draws_random():
             lines.append("unsigned long long nd_v_key[ND_OWN];")
@@ -199,7 +212,7 @@ class ThreadText:
         for name in self.model.states:
             where = f"nd_old_{name}" if name in c.spec.published else f"nd_s_{name}"
             body.append(f"nd_v_{name}[nd_i] = {where}[nd_at];")
-        body += [f"nd_began_{name}[nd_i] = nd_v_{name}[nd_i];" for name in self.hidden]
+        body += [f"nd_began_{n}[nd_i] = nd_v_{n}[nd_i];" for n in self.compared]
         body += [line for r in self.reads for line in r.load()]
         if self.model.draws_random():
             body.append("nd_v_key[nd_i] = nd_keys[nd_at];")
@@ -258,7 +271,7 @@ class ThreadText:
             lines += self.pace.if_due(["ND_ROLLED", *block(head, inside)])
         given = [*self.numbers(), *self.states()]
         plain = self.store()
-        lines += each([*given, *plain]) if plain else []
+        lines += [*(each([*given, *plain]) if plain else []), *self.pools.step(given)]
         lines += [line for e in self.events for line in e.begin()]
         found = [line for e in self.events for line in e.find(self.pace.output(e.name))]
         lines += each([*given, *found]) if found else []
@@ -331,8 +344,7 @@ class ThreadText:
     def save(self) -> list[str]:
         """Put states back that have changed and have no row, or whose row nobody reads yet."""
         lines = [
-            f"if (nd_live[nd_i] && nd_bits(nd_v_{name}[nd_i]) != nd_bits(nd_began_{name}[nd_i])) "
-            f"nd_s_{name}[nd_at] = nd_v_{name}[nd_i];"
+            f"if ({_changed(name, self.compared)}) nd_s_{name}[nd_at] = nd_v_{name}[nd_i];"
             for name in self.hidden
         ]
         lines += [

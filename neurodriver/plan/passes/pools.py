@@ -22,12 +22,12 @@ from ...circuit.circuit import Circuit, Group
 from ...circuit.groups import FieldValue, Layer, Numbered
 from ...circuit.node_columns import POPULATION
 from ...circuit.pointers import group_of, pool_source
-from ...circuit.pools import GROUP, pool_groups
+from ...circuit.pools import GROUP, PoolGroups, pool_groups
 from ...circuit.space import AxisGrid, Space
 from ...model.component import NDComponent
 from ...model.language import tree
 from ...model.texts import texts_of
-from ..pool_models import BLOCK, VALUE, WHICH, pool_model
+from ..pool_models import BLOCK, VALUE, WHICH, member_pool, pool_model
 from .draft import Draft
 
 
@@ -176,6 +176,9 @@ class _Pools:
             variable = WHICH if pools[variable].reduce == "argmax" else VALUE
         shown = wanted.pool if wanted in self.shown else ""
         own = f"{name}.{wanted.pool}" + ("" if shown else ".now" if wanted.ahead else ".before")
+        if rule.multiple_of is not None:
+            yield from self._summed_by_members(wanted, found)
+            return
         order = np.argsort(found.of, kind="stable")
         members = order[found.of[order] >= 0]
         ends, level = _ends(found.sizes), 0
@@ -205,6 +208,31 @@ class _Pools:
             if last:
                 return
             source, level = population, level + 1
+
+    def _summed_by_members(
+        self, wanted: _Wanted, found: PoolGroups
+    ) -> Iterator[tuple[Group, Space]]:
+        """Yield a pool whose members add to it, and what recorders read."""
+        group, name = self.circuit.groups[wanted.group], wanted.pool
+        assert group.layer is not None
+        rule, population = group.model.pools[name], group.layer.population
+        own = f"{population}.{name}.{'now' if wanted.ahead else 'before'}"
+        axes = dict(found.axes) or {GROUP: Axis(1)}
+        model: Any = member_pool(name, rule.variable, tuple(axes))
+        layer, names = Layer(own, {}, {"cells": (population,)}), Numbered(((own, found.count),))
+        made = Group(model, {}, found.count, names, hidden=True, layer=layer)
+        yield made, AxisGrid(axes)
+        if wanted in self.shown:
+            shape = tuple(axis.count for axis in axes.values())
+            bounds = np.arange(found.count + 1)
+            fields = {"low": bounds[:-1].reshape(shape), "high": bounds[1:].reshape(shape)}
+            where = tuple(axes), False, True, False
+            form: Any = pool_model
+            model = form("sum", VALUE, *where, name, _unit(group, name))
+            shown = f"{population}.{name}"
+            layer = Layer(shown, _values(fields), {"cells": (own,)})
+            made = Group(model, {}, found.count, names, hidden=True, layer=layer)
+            yield self._shown(made, group), AxisGrid(axes)
 
 
 def _unit(group: Group, pool: str) -> str:
