@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,9 @@ from numpy.typing import NDArray
 from .circuit import Circuit
 from .groups import Numbered
 from .uid_hashes import hashes, hashes_of_column, hashes_of_numbered
+
+_NUMBERED: WeakKeyDictionary[Numbered, NDArray[np.uint64]] = WeakKeyDictionary()
+"""Keys of names that count, as long as these are in use: each part of a circuit asks for them."""
 
 
 def component_keys(circuit: Circuit, number: int) -> NDArray[np.uint64]:
@@ -37,7 +41,10 @@ def own_keys(circuit: Circuit, number: int) -> NDArray[np.uint64]:
         start = int(circuit.starts[number])
         return np.arange(start, start + group.count, dtype=np.uint64)
     if isinstance(group.names, Numbered):
-        return hashes_of_numbered(group.names)
+        if group.names not in _NUMBERED:
+            _NUMBERED[group.names] = hashes_of_numbered(group.names)
+            _NUMBERED[group.names].flags.writeable = False
+        return _NUMBERED[group.names]
     return hashes_of_column(group.uids)
 
 
