@@ -127,8 +127,9 @@ def measured(name: str, arguments: argparse.Namespace) -> Iterator[dict[str, obj
     if not arguments.table and hasattr(module, "run"):
         yield from module.run(arguments.rounds, arguments.peers)
         return
+    given = arguments.backend, arguments.rounds, arguments.small, arguments.devices
     try:
-        yield from module.table(Table(arguments.backend, arguments.rounds, arguments.small))
+        yield from module.table(Table(*given))
     except Exception as error:
         traceback.print_exc()
         yield {"case": f"{name}: failed", "met": "no", "floor": f"{error!s:.200}"}
@@ -139,6 +140,7 @@ def main() -> int:
     known = tuple(dict.fromkeys(CASES + TABLE))
     parser.add_argument("cases", nargs="*", metavar="CASE", help=f"of {', '.join(known)}")
     parser.add_argument("--backend", choices=("cpu", "cuda"), default="cpu")
+    parser.add_argument("--devices", type=int, default=1, help="GPUs for each published network")
     parser.add_argument("--table", action="store_true", help="the GPU's cases, on any backend")
     parser.add_argument("--small", action="store_true", help="small circuits in the table")
     parser.add_argument("--rounds", type=int, default=5, help="ours and the peer in turn, so often")

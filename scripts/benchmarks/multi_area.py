@@ -2,7 +2,7 @@
 
 ``MULTI_AREA_DATA`` is the folder of the model's numbers. Without it there is a network of the same
 size in the ground state alone; the metastable state has no smaller form. Full size takes a GPU of
-139 GiB.
+139 GiB, or with ``--devices 2`` two of 78 GiB.
 """
 
 from __future__ import annotations

@@ -75,8 +75,9 @@ def _row(table: Table, network: Network, made: Any, dt: float, dtype: str, drawi
     steps = round((0.1 if table.small else network.seconds) / dt)
     anew = network.seconds < 1.0
     recorder = nd.MemoryRecorder([("spike_state", neurons.uids)])
+    given = {"devices": table.devices} if table.devices > 1 else {}
     begin = time.perf_counter()
-    with table.lpu(circuit, dt, inputs, [recorder], dtype=dtype, seed=1) as lpu:
+    with table.lpu(circuit, dt, inputs, [recorder], dtype=dtype, seed=1, **given) as lpu:
         lpu.start((table.rounds + 1) * steps)
         built = time.perf_counter() - begin
         found = []
@@ -97,6 +98,7 @@ def _row(table: Table, network: Network, made: Any, dt: float, dtype: str, drawi
     spent = StepTime(median([f.wall for f in found[1:]]), median([f.device for f in found[1:]]))
     size = f"{neurons.count:,} neurons, {circuit.edges:,} connections"
     size += f", the first {network.seconds:g} s" if anew else ""
+    size += f", {table.devices} parts" if given else ""
     row = table.row(f"{network.title}, {size}, {dtype}", spent, None, "")
     ms = spent.seconds / dt * 1e3
     row |= {"ms a second": ms, "build s": drawing + built, "spikes a second": rate}

@@ -67,11 +67,14 @@ class Table:
         Timed runs after the warm-up; the median counts.
     small : bool
         Small circuits, to try the cases where there is no GPU; no target applies.
+    devices : int
+        GPUs that compute a published network together.
     """
 
     backend: str
     rounds: int = 5
     small: bool = False
+    devices: int = 1
 
     def lpu(
         self, circuit: nd.Circuit, dt: float, inputs: Any, recorders: Any = (), **options: Any
@@ -123,7 +126,7 @@ class Table:
     def floor(self, lpu: nd.LPU, nbytes: float) -> str:
         """Return how long the bytes of a step, and the barrier it ends with, take alone."""
         copy = ceilings(self.backend).copy
-        plan = getattr(lpu.backend, "plan", None)
+        plan = getattr(backend_of(lpu), "plan", None)
         if plan is None:
             met = f"barrier {ceilings(self.backend).barriers['threads'] * 1e6:.2g} us"
         else:
@@ -135,13 +138,20 @@ class Table:
 
 def one_run(lpu: nd.LPU, steps: int, finish: bool = False) -> StepTime:
     """Return the time of a step of one run; with ``finish``, until its recordings are closed."""
-    before = getattr(lpu.backend, "device_seconds", math.nan)
+    backend = backend_of(lpu)
+    before = getattr(backend, "device_seconds", math.nan)
     begin = time.perf_counter()
     lpu.advance(steps)
     if finish:
         lpu.finish()
     wall = (time.perf_counter() - begin) / steps
-    return StepTime(wall, (getattr(lpu.backend, "device_seconds", math.nan) - before) / steps)
+    return StepTime(wall, (getattr(backend, "device_seconds", math.nan) - before) / steps)
+
+
+def backend_of(lpu: nd.LPU) -> Any:
+    """Return the backend of an LPU; of several parts that of the first one."""
+    parts = vars(lpu.simulation).get("_parts")
+    return parts[0].simulation.backend if parts else lpu.backend
 
 
 def bytes_of(lpu: nd.LPU) -> float:
