@@ -100,7 +100,7 @@ static void nd_take_{number}()
     }}
     nd_send_near<delivery>(now, outgoing);
     const int pieces = nd_pieces(outgoing);
-    nd_send_far<delivery>(nd_room(nd_row_sent, pieces), now, outgoing);
+    nd_send_far<delivery>(nd_room(nd_row_sent, nd_reserve(nd_row_sent, pieces)), now, outgoing);
 }}
 static void nd_take_{number}()
 {{

@@ -13,6 +13,7 @@ from support import DT, example, model, weighted_network
 import neurodriver as nd
 from neurodriver.backends.cuda import drawing
 from neurodriver.backends.cuda.backend import CUDABackend
+from neurodriver.backends.cuda.peers import Peers
 from neurodriver.circuit.partition import partition
 from neurodriver.parallel import parts
 from neurodriver.parallel.peer_exchange import PeerExchange
@@ -65,6 +66,18 @@ def test_bits_of_the_whole_on_gpus(devices: list[int], least: int, executor: str
     assert all(one.gated == apart and one.window == least for one in exchanges)
     assert all(isinstance(one, PeerExchange) == apart for one in exchanges)
     assert len(exchanges) == len(devices)
+
+
+@pytest.mark.needs("two GPUs")
+@pytest.mark.parametrize("least", [1, 5])
+def test_rows_that_are_copied(least: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where warps do not send what they compute, rows are copied between barriers."""
+    monkeypatch.setattr(Peers, "most", 0)
+    circuit, runs = weighted_network(300, least), (103, 40, 57)
+    expected, times, _ = recorded(circuit, runs, backend="cpu")
+    found, spikes, _ = recorded(circuit, runs, backend="cuda", devices=[0, 1])
+    assert np.array_equal(expected, found) and len(times["time"]) > 100
+    assert np.array_equal(times["index"], spikes["index"])
 
 
 def test_delivery_when_due(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@ from support import DT
 
 import neurodriver as nd
 from neurodriver import LPU, MemoryRecorder
+from neurodriver.backends.cuda.peers import Peers
 from neurodriver.parallel.peer_exchange import PeerExchange
 
 __all__ = ["emulated", "emulated_peers"]
@@ -39,10 +40,15 @@ def run(
         return recorder.get("V"), recorder.get("spike_state"), [part.exchange for part in parts]
 
 
+@pytest.mark.parametrize("copied", [False, True])
 @pytest.mark.parametrize("later", [0, 1, 4])
 @pytest.mark.parametrize("devices", [2, [3, 1, 2], 4])
-def test_bits_of_the_whole(devices: Any, later: int, dtype: str) -> None:
+def test_bits_of_the_whole(
+    devices: Any, later: int, copied: bool, dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Windows of a step and more, runs that end within a window, and 2 to 4 GPUs."""
+    if copied:
+        monkeypatch.setattr(Peers, "most", 0)
     circuit, inputs = random_circuit(20, 5)
     circuit = longer(circuit, later)
     expected = run(circuit, inputs, dtype=dtype)
@@ -53,6 +59,8 @@ def test_bits_of_the_whole(devices: Any, later: int, dtype: str) -> None:
     for one in found[2]:
         assert isinstance(one, PeerExchange) and one.gated and one.window == 1 + later
         assert one.received > 0
+        kernels = one._kernels._owner.gates.peers  # type: ignore[attr-defined]
+        assert kernels.copied == copied and (kernels.sending > 0) != copied
 
 
 @pytest.mark.parametrize("count", [2, 3])

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from ...native.buffers import LANES
 from ..tables import PeerRows
+from . import schedule
+from .items import Items
 
 if TYPE_CHECKING:
     from ...codegen.generate import Task
@@ -20,6 +22,9 @@ Numbers = NDArray[np.int64]
 
 MOST = 16
 """Tables that a kernel has room for, ``ND_MOST_SENDERS`` of ``tables.cuh``."""
+
+FEW_WORDS = 16
+"""Words of spikes for a warp that does nothing else, at most."""
 
 WORD = 8
 """Bytes of a word."""
@@ -53,6 +58,19 @@ def bytes_of(rows: PeerRows, count: int, kept: int, itemsize: int) -> int:
     """Return the bytes of words for ``kept`` rows of so many values."""
     size = kept * (rows.width or count) * itemsize // 4 * WORD
     return size + _bits(rows, kept)
+
+
+def bring_items(
+    number: int, count: int, rows: PeerRows, idle: int, plan: schedule.LaunchPlan
+) -> Items:
+    """Return the items that bring ``count`` words of spikes, or values, of a taker.
+
+    Half of the warps without components bring spikes, if these are enough.
+    """
+    if not rows.spikes:
+        return schedule.pieces(schedule.BRING, number, count, plan.warps)
+    warps = idle // 2 if count <= FEW_WORDS * (idle // 2) else plan.warps
+    return schedule.pieces(schedule.BRING, number, count, warps, -(-count // warps))
 
 
 def _bits(rows: PeerRows, kept: int) -> int:

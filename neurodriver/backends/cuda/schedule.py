@@ -350,9 +350,9 @@ def idle_warps(plan: LaunchPlan, units: Sequence[Task]) -> int:
     return plan.warps - (_total(units, plan.own) if plan.shape.holds else 0)
 
 
-def pieces(what: int, which: int, count: int, warps: int, multiple: int = WARP) -> Items:
-    """Return the items that copy ``count`` elements, a multiple of some each."""
-    size = max(4 * multiple, -(-count // (warps * multiple)) * multiple)
+def pieces(what: int, which: int, count: int, warps: int, size: int = 0) -> Items:
+    """Return the items that copy ``count`` elements, each of ``size`` or for so many warps."""
+    size = size or max(4 * WARP, -(-count // (warps * WARP)) * WARP)
     first = np.arange(0, count, size)
     end = np.minimum(first + size, count)
     whole = [np.full_like(first, what), first, end, np.full_like(first, which)]

@@ -114,15 +114,17 @@ class SpikeDelivery:
             table = np.array([*where, self.capacity], np.uint64)
             device.upload(code.address("nd_spike_list"), table)
 
-    def delivery_items(self, plan: schedule.LaunchPlan, units: Sequence[Task]) -> Items:
-        """Return an item for each delivering warp: the warps that have no components.
+    def delivery_items(
+        self, plan: schedule.LaunchPlan, units: Sequence[Task], taken: int = 0
+    ) -> Items:
+        """Return an item for each delivering warp: those without components, less some.
 
         In a window all warps deliver, and so they do where a warp has many components in turn.
         What is due in a window is no item, as the warps of a block share it.
         """
         if not (self.delivers or (self.due and not self.window)):
             return np.zeros((0, 4), np.int32)
-        idle = plan.warps if self.window else schedule.idle_warps(plan, units)
+        idle = plan.warps if self.window else schedule.idle_warps(plan, units) - taken
         enough = -(-self.pieces // FIRING) if self.learns else idle
         return schedule.delivery_items(max(min(idle, enough), plan.blocks))
 

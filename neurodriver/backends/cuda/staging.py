@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..tables import EventTable, InputTable, PeerRows, Probe
 from . import schedule
+from .crossing import bring_items
 from .feeds import EventStage, Fields, InputStage, ProbeStage
-from .items import WARP
 from .lane import Lane
 from .transfers import Tables
 
@@ -153,9 +153,8 @@ class Staging:
             if rows.width:
                 number = len(takers)
                 takers.append(given.taker(rows, kept, place))
-                few = max(self._idle // 3, 1)  # the others deliver
-                self.pieces[0][place] = schedule.pieces(
-                    schedule.BRING, number, given.brought, few, 1 if rows.spikes else WARP
+                self.pieces[0][place] = bring_items(
+                    number, given.brought, rows, self._idle, self._owner.plan
                 )
             else:
                 given.words = rows.address
@@ -168,7 +167,9 @@ class Staging:
     def distribute(self) -> None:
         """Distribute the items over warps."""
         own, (given, *rest) = self._owner, self.pieces
-        delivery = [own.delivery.delivery_items(own.plan, own.generated.tasks)]
+        brought = sum(len(one) for one in given if (one[:1, 0] == schedule.BRING).any())
+        taken = brought if 2 * brought <= self._idle else 0  # these warps do nothing else
+        delivery = [own.delivery.delivery_items(own.plan, own.generated.tasks, taken)]
         own.launches.distribute(own.generated.tasks, [given, delivery, *rest])
 
     def reserved(self, lanes: Sequence[Lane]) -> Sequence[Lane]:

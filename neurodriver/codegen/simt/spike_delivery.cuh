@@ -199,15 +199,23 @@ ND_FN uint4 nd_piece(int delivery, long long begin, long long end, unsigned now,
 
 ND_FN int nd_pieces(const nd_outgoing &outgoing) { return (outgoing.far + ND_PIECE - 1) / ND_PIECE; }
 
-/* Called by a warp: reserves space in the list for `count` pieces of each thread; returns where it
- * begins. */
-ND_FN uint4 *nd_room(long long row, int count)
+/* Space in the list for pieces: of thread 0's warp from piece `at` on, of this thread `before` later. */
+struct nd_space { unsigned at; int before; };
+
+/* Called by a warp: reserves space in the list for `count` pieces of each thread. The answer takes as
+ * long as a load. */
+ND_FN nd_space nd_reserve(long long row, int count)
 {
     const int end = nd_sum_up_to_here(count), total = nd_from(end, 31);
-    const long long turn = nd_turn(row);
     unsigned at = 0;
-    if (nd_lane() == 0 && total) at = atomicAdd(nd_spike_list.number + (turn & 3), (unsigned)total);
-    return nd_spike_list.pieces + (turn & 1) * nd_spike_list.capacity + nd_from(at, 0) + end - count;
+    if (nd_lane() == 0 && total) at = atomicAdd(nd_spike_list.number + (nd_turn(row) & 3), (unsigned)total);
+    return {at, end - count};
+}
+
+/* Where the space begins for this thread. */
+ND_FN uint4 *nd_room(long long row, const nd_space &space)
+{
+    return nd_spike_list.pieces + (nd_turn(row) & 1) * nd_spike_list.capacity + nd_from(space.at, 0) + space.before;
 }
 
 /* Appends the pieces of what is due later. A thread appends few pieces alone, the warp appends many

@@ -314,9 +314,14 @@ def _sends(variable: str, deliveries: Sequence[SentFrom], kept: bool) -> list[st
             send += [f"nd_send_near<{delivery}>(nd_now_{n}, {outgoing});"]
             count += [f"nd_count += nd_pieces({outgoing});"]
             far += [f"nd_to = nd_send_far<{delivery}>(nd_to, nd_now_{n}, {outgoing});"]
-    lines = [*declare, unroll, *block(each, ask), unroll, *block(each, send)] if deliveries else []
-    if far:
-        some = ["uint4 *nd_to = nd_room(nd_row, nd_count);", unroll, *block(each, far)]
-        lines += ["int nd_count = 0;", unroll, *block(each, count),
-                  *block("if (nd_ballot(nd_count > 0))", some)]  # fmt: skip
-    return lines
+    if not deliveries:
+        return []
+    reserve, use = [], []
+    if far:  # the answer comes while spikes are delivered
+        reserve = ["int nd_count = 0;", unroll, *block(each, count),
+                   "const bool nd_listed = nd_ballot(nd_count > 0);",
+                   "nd_space nd_space_of_pieces = {0, 0};",
+                   "if (nd_listed) nd_space_of_pieces = nd_reserve(nd_row, nd_count);"]  # fmt: skip
+        room = "uint4 *nd_to = nd_room(nd_row, nd_space_of_pieces);"
+        use = block("if (nd_listed)", [room, unroll, *block(each, far)])
+    return [*declare, unroll, *block(each, ask), *reserve, unroll, *block(each, send), *use]
