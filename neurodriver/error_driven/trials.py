@@ -73,7 +73,8 @@ class Trials:
         made = placed_circuit(network, weights)
         self.lpu = LPU(made.circuit, CYCLE, batch=items, **options)
         self._read = StateReader(self.lpu, READ)
-        self._write_inputs = StateWriter(self.lpu, "Ext")
+        self._shows = [one.name for one in network.layers.values() if not one.hidden]
+        self._write_inputs = StateWriter(self.lpu, "Ext", self._shows) if self._shows else None
         self.synapses = PathSynapses(network, weights, made, self.lpu)
         self.learner = Learner(
             network, self.synapses, self.count, communicator, slow_interval, inhibition_interval
@@ -133,11 +134,11 @@ class Trials:
             values that are not finite.
         """
         self._shown = {name: self._values(name, given) for name, given in shown.items()}
-        units = sum(layer.count for layer in self.network.layers.values())
-        every = np.zeros((self.count, units))
-        for name, values in self._shown.items():
-            every[:, self._units[name]] = values
-        self._write_inputs(every[0] if self.items is None else every)
+        if self._write_inputs is not None:
+            layers = (self.network.layers[name] for name in self._shows)
+            none = {one.name: np.zeros((self.count, one.count)) for one in layers}
+            every = np.concatenate([*{**none, **self._shown}.values()], axis=1)
+            self._write_inputs(every[0] if self.items is None else every)
         for name, layer in self.network.layers.items():
             from_cycle = self._clamped_from(layer) if name in self._shown else NEVER
             if self._clamped[name] != from_cycle:

@@ -6,6 +6,7 @@ are, and what they may be. A writer looks this up once.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +18,15 @@ from .live_places import Place, Rows
 from .program_cache import ProgramCache
 
 if TYPE_CHECKING:
+    from .live import Components
     from .live_values import LiveValues
+
+
+def _behind(rows: Rows, first: int) -> Rows:
+    """Return places that begin ``first`` places later."""
+    if isinstance(rows, slice):
+        return slice(rows.start + first, rows.stop + first)
+    return rows + first
 
 
 class StateWriter:
@@ -29,6 +38,8 @@ class StateWriter:
         One that is not divided between devices.
     name : str
         What is set. States that are no variables are fast; others are left to `LPU.set`.
+    populations : sequence of str, optional
+        Set it in these populations, one after the other; by default in all that have it.
 
     Examples
     --------
@@ -36,8 +47,9 @@ class StateWriter:
     >>> write(np.zeros(1000))  # doctest: +SKIP
     """
 
-    def __init__(self, lpu: LiveValues, name: str) -> None:
+    def __init__(self, lpu: LiveValues, name: str, populations: Sequence[str] = ()) -> None:
         self._lpu, self.name, self._found = lpu, name, ProgramCache()
+        self._populations = populations
 
     def __call__(self, values: ArrayLike) -> None:
         """Set the values: (n,), or (copies, n) in a batch.
@@ -53,7 +65,7 @@ class StateWriter:
         shape = (count,) if self._lpu.variants is None else (len(copies), count)
         real = numbers.dtype.kind == "f" and numbers.shape == shape
         if not parts or not real or not np.isfinite(numbers).all():
-            self._lpu.set(self.name, values)  # it says what is wrong
+            self._set(values)  # it says what is wrong
             return
         for copy, row in zip(copies, numbers.reshape(len(copies), count), strict=True):
             for out, key, rows in parts:
@@ -61,11 +73,31 @@ class StateWriter:
 
     def _prepared(self) -> tuple[int, list[tuple[Rows, Key, Rows]]]:
         """Return the number of components, and where their values are; nothing for `LPU.set`."""
-        components = self._lpu._having(self.name)
-        placed = [] if components._elements(self.name) else components._placed(self.name)
-        parts = [(part.out, *self._state(part, place)) for part, place, _ in placed]
-        known = [(out, key, rows) for out, key, rows in parts if key is not None]
-        return len(components), known if len(known) == len(parts) else []
+        first, found = 0, []
+        for components in self._components():
+            placed = [] if components._elements(self.name) else components._placed(self.name)
+            parts = [
+                (_behind(part.out, first), *self._state(part, place)) for part, place, _ in placed
+            ]
+            known = [(out, key, rows) for out, key, rows in parts if key is not None]
+            found.append(known if len(known) == len(parts) else [])
+            first += len(components)
+        return first, [one for parts in found for one in parts] if all(found) else []
+
+    def _components(self) -> list[Components]:
+        if not self._populations:
+            return [self._lpu._having(self.name)]
+        return [self._lpu[name] for name in self._populations]
+
+    def _set(self, values: ArrayLike) -> None:
+        """Set the values as `LPU.set` does."""
+        if not self._populations:
+            self._lpu.set(self.name, values)
+            return
+        components = self._components()
+        ends = np.cumsum([len(one) for one in components])[:-1]
+        for one, part in zip(components, np.split(np.asarray(values), ends, axis=-1), strict=True):
+            one.set(self.name, part)
 
     def _state(self, part: GroupPart, place: Place) -> tuple[Key | None, Rows]:
         """Return the array of a state from which nothing else follows, and which elements."""

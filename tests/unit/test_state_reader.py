@@ -138,6 +138,25 @@ def test_values_of_set(dtype: str) -> None:
             assert one.get("level").dtype == dtype and np.ptp(one.get("level")) > 1
 
 
+@pytest.mark.parametrize("batch", [None, 2])
+def test_values_of_some_populations(batch: int | None) -> None:
+    """One after the other, in the order that is asked for; the others keep theirs."""
+    with nd.LPU(circuit(), DT, batch=batch) as lpu:
+        first, second = (np.array(lpu[name].get("level")) for name in ("first", "second"))
+        values = np.arange(second.size * 1.0).reshape(second.shape)
+        write = StateWriter(lpu, "level", ["second"])
+        write(values)
+        assert np.array_equal(lpu["second"].get("level"), values)
+        assert np.array_equal(lpu["first"].get("level"), first)
+        both = np.concatenate([values, first + 1], axis=-1)
+        StateWriter(lpu, "level", ["second", "first"])(both)
+        assert np.array_equal(lpu["first"].get("level"), first + 1)
+        StateWriter(lpu, "level", ["second", "first"])(both.astype(int))  # as `LPU.set` does
+        assert np.array_equal(lpu["second"].get("level"), values)
+        with pytest.raises(nd.NeurodriverError, match="level"):
+            write(np.full(second.shape, np.nan))
+
+
 def test_values_set_on_a_gpu(emulated: None, dtype: str) -> None:
     """A variable goes to its row, too; a state alone to its array."""
     some, inputs = random_circuit(20, 4)
