@@ -28,8 +28,8 @@ THREAD_WORTH = 1 << 18
 """Synapses, times copies, that are worth a thread."""
 
 _WORDS = (
-    "first", "source", "own", "kept", "counts", "states", "given", "numbers", "sent", "place",
-    "copies", "copies_sent", "text",
+    "first", "source", "own", "kept", "counts", "marks", "states", "given", "numbers", "sent",
+    "place", "copies", "copies_sent", "text",
 )  # fmt: skip
 """Members of ``nd_synapses``, 8 bytes each."""
 
@@ -222,6 +222,9 @@ class SynapseSets:
         sizes = [len(one.source) for one in sets.values()]
         self._begin = dict(zip(sets, np.cumsum([0, *sizes]).tolist(), strict=False))
         self._counts = place.store(np.zeros(sum(sizes), np.int64))
+        rows = [len(one.first) - 1 for one in sets.values()]
+        self._first_row = dict(zip(sets, np.cumsum([0, *rows]).tolist(), strict=False))
+        self._marks = place.store(np.zeros(sum(rows), np.int32))
         self._given = {name: place.store(np.zeros((copies, targets))) for name in texts.given}
         self._arrays = {name: self._stored(one) for name, one in sets.items()}
         self._runs: dict[tuple[tuple[str, str], ...], tuple[Stored, Stored, Any, Stored]] = {}
@@ -268,6 +271,11 @@ class SynapseSets:
     @counts.setter
     def counts(self, values: NDArray[np.int64]) -> None:
         self._counts.write(values)
+        self._mark_all()
+
+    def _mark_all(self) -> None:
+        """Let texts look at the counts of all rows: others have set them."""
+        self._marks.write(np.ones(self._marks.nbytes // 4, np.int32))
 
     def add_over_ranks(self, communicator: Any) -> bool:
         """Add up the counts of all ranks, if their GPUs reach the memory of each other.
@@ -282,6 +290,7 @@ class SynapseSets:
             self.place.show(self._counts)
             communicator.Barrier()
             self.place.add(self._counts)
+            self._mark_all()
             communicator.Barrier()  # before any of them shows others
         return self._reaches
 
@@ -388,6 +397,8 @@ class SynapseSets:
             return arrays[member].address
         if member == "counts":
             return self._counts.address + 8 * int(self._begin[name])
+        if member == "marks":
+            return self._marks.address + 4 * int(self._first_row[name])
         if member == "place":
             return places[name].address if name in places else 0
         if member == "copies":

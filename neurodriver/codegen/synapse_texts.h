@@ -12,6 +12,7 @@ struct nd_synapses {
     real *const *own;                   /* numbers of each synapse */
     real *const *kept;                  /* (copies, names): the same, in each copy */
     long long *counts;                  /* what texts have added to each synapse */
+    int *marks;                         /* of each target: whether a count may be another number than 0 */
     const nd_state *const *states;      /* (copies, 2, elements): of the sources, then of the targets */
     const real *const *given;           /* (copies, names): numbers of each target */
     const real *numbers;

@@ -8,6 +8,9 @@ from ..model.text import block
 from ..native.headers import INLINE, header
 from .translate import CText
 
+CHANGED = "changed != 0"
+"""Condition for a synapse, of which rows without a mark have none."""
+
 HOST = f"""/* texts over synapses */
 #define ND_FN {INLINE}
 #define ND_UNROLL
@@ -130,7 +133,14 @@ class _SynapseWriter(CText):
         for one, term in sums.items():
             lines += self._sum(one, term)
         row = [*self._of_copy(words), *self._each(body)]
-        lines += block("for (long long nd_i = 0; nd_i < nd_s.copies; ++nd_i)", row)
+        copies = "for (long long nd_i = 0; nd_i < nd_s.copies; ++nd_i)"
+        if texts.texts[name].when == CHANGED:  # rows without a mark have no such synapse
+            lines = ["if (!nd_s.marks[nd_j]) return;", "long long nd_left = 0;", *lines]
+            lines += block(copies, row)
+            lines.append("const bool nd_any = nd_total(nd_left) != 0;")
+            lines.append("if (nd_lane == 0) nd_s.marks[nd_j] = nd_any;")
+        else:
+            lines += block(copies, [*row, *self._marked(body)])
         given = "const nd_synapses &nd_s, int nd_j, int nd_lane, int nd_lanes"
         return block(f"ND_FN void nd_text_{number}({given})", lines)
 
@@ -213,7 +223,15 @@ class _SynapseWriter(CText):
             lines.append("nd_count = nd_whole(changed);")
         if "add" in calls or "changed" in written:
             lines.append("nd_counts[nd_p] = nd_count;")
+        if texts.texts[self.text].when == CHANGED:
+            lines.append("nd_left |= nd_count != 0;")
         return block(self._loop(), lines)
+
+    def _marked(self, body: Checked) -> list[str]:
+        """Mark a target whose counts have changed."""
+        calls = {one.name for one in body.node.walk() if isinstance(one, tree.Call)}
+        changes = "add" in calls or "changed" in self.texts.writes(self.text)
+        return ["if (nd_lane == 0) nd_s.marks[nd_j] = 1;"] * changes
 
     def _sum(self, name: str, term: Checked) -> list[str]:
         """Return the lines that sum a term over the synapses of a target."""

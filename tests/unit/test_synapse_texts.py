@@ -305,6 +305,23 @@ def test_counts_of_several_gpus(monkeypatch: pytest.MonkeyPatch, host: int | Non
         assert len(counts) > 9
 
 
+def test_counts_that_others_have_set() -> None:
+    """They are applied once, in rows that no text has changed, too; then all counts are 0."""
+    example = Example(HostSynapses(TEXTS, np.dtype("float64"), 1), "float64")
+    before = example.left()
+    example.run("apply")
+    assert np.array_equal(example.left()["weight"], before["weight"])
+    counts = np.zeros(len(example.pre), np.int64)
+    counts[::3] = 1 << 38
+    example.sets.counts = counts
+    example.run("apply")
+    applied = example.left()
+    changed = applied["weight"] != before["weight"]
+    assert np.array_equal(changed, counts != 0) and not applied["counts"].any()
+    example.run("apply")
+    assert np.array_equal(example.left()["weight"], applied["weight"])
+
+
 def test_states_that_are_nowhere() -> None:
     """A text that reads a state that the units do not have is refused before it runs."""
     example = Example(HostSynapses(TEXTS, np.dtype("float64"), 1), "float64")
