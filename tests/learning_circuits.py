@@ -70,6 +70,16 @@ class Eligible(Pairs):
     }
 
 
+class Waiting(Eligible):
+    """The longer interval is a multiple of the shorter one: their texts can wait."""
+
+    params = {"rarely_ms": Parameter("ms", default=10.0)}
+    every = {
+        "every_ms": "weight = clip(0.95 * weight + (0.01 + 0.01 * level) * c); c = c * decay;",
+        "rarely_ms": "weight = clip(0.8 * weight + 0.0003 * events); events = 0.5 * events;",
+    }
+
+
 class Power(Plasticity):
     """Power law without bounds: what is sent may be clamped."""
 
@@ -116,7 +126,7 @@ class Summed(Pairs):
     }
 
 
-RULES = Pairs, Paired, SpikeFirst, SpikeFirstPaired, Eligible, Power, Rewarded, Summed
+RULES = Pairs, Paired, SpikeFirst, SpikeFirstPaired, Eligible, Power, Rewarded, Summed, Waiting
 
 
 class Told(NDComponent):

@@ -44,6 +44,7 @@ _HEAD = """
 #define ND_ROLLED
 #define ND_APART static
 #define ND_WINDOW {window}
+#define ND_DIRECT {direct}
 struct uint4 {{ unsigned x, y, z, w; }};
 struct int4 {{ int x, y, z, w; }};
 struct int2 {{ int x, y; }};
@@ -53,11 +54,13 @@ static int nd_this_warp, nd_all_warps;
 static int nd_own_warp() {{ return nd_this_warp; }}
 static int nd_bits_in(unsigned x) {{ return __builtin_popcount(x); }}
 #define ND_WAITING_BYTES {waiting}
+enum {{ ND_LOOKED_AT = ND_WAITING_BYTES, ND_THREADS = {threads} }};
 static void *nd_waiting_room()
 {{
-    alignas(16) static unsigned char room[ND_WAITING_BYTES];
-    return room;
+    alignas(16) static unsigned char room[64][ND_WAITING_BYTES + {looked}];
+    return room[nd_this_warp];
 }}
+static int4 make_int4(int x, int y, int z, int w) {{ return {{x, y, z, w}}; }}
 static int2 make_int2(int x, int y) {{ return {{x, y}}; }}
 static uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) {{ return {{x, y, z, w}}; }}
 static uint4 __ldcg(const uint4 *p) {{ return *p; }}
@@ -110,11 +113,17 @@ class LearningOnCPU:
         Threads of a warp: 1, or 32 that wait for one another.
     warps : int
         They work one after the other, in an order of chance.
+    direct : bool
+        Whether turns have no scan where that is possible.
     """
 
-    def __init__(self, program: Program, lanes: int = 1, warps: int = 5) -> None:
+    def __init__(
+        self, program: Program, lanes: int = 1, warps: int = 5, direct: bool = True
+    ) -> None:
         self.program, self.lanes, self.warps = program, lanes, warps
         (self.kernel,) = generate(program).learning
+        self.direct = direct and 0 < self.kernel.pieces <= lanes * warps
+        self.direct = self.direct and program.window <= 1
         ((self.number, self.access),) = (
             key for key, gather in program.gathers.items() if gather.form == "learning"
         )
@@ -142,7 +151,13 @@ class LearningOnCPU:
             "/* learning on a CPU */",
             *prelude([kernel.text], dtype, CPU),
             WARPS if self.lanes > 1 else _ALONE,
-            _HEAD.format(window=self.program.window, waiting=kernel.waiting),
+            _HEAD.format(
+                window=self.program.window,
+                waiting=kernel.waiting,
+                direct=int(self.direct),
+                looked=kernel.looked,
+                threads=self.lanes * self.warps,
+            ),
             *[f"#define {name} {size}" for name, size in names],
             header("codegen/simt/learning.cuh"),
             table, "static nd_args nd_table;", "#define nd_steady (&nd_table)", kernel.text, _TAIL,

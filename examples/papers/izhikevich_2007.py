@@ -89,8 +89,9 @@ class Reward(nd.NDComponent):
         "due_2": nd.State("1", doc="until the second one"),
         "due_3": nd.State("1", doc="until the third one"),
     }
+    constants = {"earliest": "1000 / dt_ms", "span": "2000 / dt_ms"}
     update = """
-        real wait = floor((1000 + 2000 * uniform()) / dt_ms);
+        real wait = floor(earliest + span * uniform());
         spike_state = (due_1 == 1) | (due_2 == 1) | (due_3 == 1) ? 1 : 0;
         bool pair = (target > 0.5) & (since <= window);
         since = source > 0.5 ? dt_ms : since + dt_ms;

@@ -39,6 +39,11 @@ class Kernel:
         Bytes of a warp's shared memory for synapses that have spikes to apply, on a GPU.
     warps : int
         That find something to do there.
+    pieces : int
+        Of these synapses, where their sources can be looked at without a scan: see
+        ``learning_direct.cuh``; 0 where they cannot.
+    looked : int
+        Bytes of a warp's shared memory for what it looks at then.
     rounds : int
         Of so many records at most, if these may stay in shared memory.
     kept : int
@@ -65,6 +70,8 @@ class Kernel:
     sums: tuple[int, ...] = ()
     waiting: int = 0
     warps: int = 0
+    pieces: int = 0
+    looked: int = 0
     rounds: int = 0
     kept: int = 1
     patches: int = 0

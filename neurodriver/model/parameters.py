@@ -137,9 +137,24 @@ class Access:
     model: Any = None
 
     def __post_init__(self) -> None:
+        self._check_connection()
         self._check_model()
         rules = {name: _of_synapse(name, rule) for name, rule in self.connection.items()}
         object.__setattr__(self, "connection", rules)
+
+    def _check_connection(self) -> None:
+        given, say = self.connection, f"Access({self.variable!r}): connection"
+        if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
+            raise ModelError(
+                f"{say}= takes the numbers of each connection by their names, as "
+                f"{{'weight': nd.Parameter(default=1.0)}}, got {given!r:.60}"
+            )
+        for name, rule in given.items():
+            if not isinstance(rule, Parameter | State):
+                raise ModelError(
+                    f"{say}[{name!r}] takes an nd.Parameter, whose default a connection has that "
+                    f"says nothing else, or an nd.State that texts change, got {rule!r:.60}"
+                )
 
     def _check_model(self) -> None:
         if self.model is None:

@@ -28,6 +28,9 @@ Numbers = NDArray[np.int64]
 LEARNED_COLUMNS = ("source", "arrival", "target", "spikes", "level", "dosed")
 """Columns of a `LearnedState` that are not named by the rule."""
 
+TEXTS_RUN = 5
+"""Word of ``swept_step``: texts of intervals before this step have been run, on a GPU."""
+
 ANCHORS = 2
 """Spikes of a target before those that some synapse has not applied: what traces are read from."""
 
@@ -118,6 +121,7 @@ def put_learned(backend: Backend, snapshot: Snapshot) -> None:
             waiting = _Targets(synapses, part).write(state, snapshot.step)
             swept = np.zeros(8, np.int64)
             swept[:2] = snapshot.step, waiting
+            swept[TEXTS_RUN] = snapshot.step
             _write_each(backend, part, "swept_step", swept)
             for name in ("level", "dosed"):
                 one = backend.array(part.key(name))[:MODULATORS].copy()

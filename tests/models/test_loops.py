@@ -234,6 +234,9 @@ def test_sources_of_another_model() -> None:
         ({"model": 3}, "takes a model with axes, got 3"),
         ({"model": Other}, "takes a model with axes"),
         ({"model": Placed, "connection": {"y": nd.Parameter()}}, "'y' is a name of a connection"),
+        ({"connection": {"w": 1.0}}, r"connection\['w'\] takes an nd.Parameter, .* got 1.0"),
+        ({"connection": ["w"]}, r"connection= takes the numbers .* by their names, .* got \['w'\]"),
+        ({"connection": {1: nd.Parameter()}}, "connection= takes the numbers .* by their names"),
     ):
         with pytest.raises(ModelError, match=said):
             nd.Access("val", "exc", **given)  # type: ignore[arg-type]

@@ -79,11 +79,12 @@ def emulated(
     calls: list[int],
     level_at: int = 0,
     lanes: int = 1,
+    direct: bool = True,
 ) -> Any:
     """Return what targets read from their slots when the spikes are those of the CPU; weights."""
     circuit, *_ = made(rule, case)
     program = compile_circuit(circuit, DT, dtype, target=CUDA)
-    one, window = LearningOnCPU(program, lanes), program.window
+    one, window = LearningOnCPU(program, lanes, direct=direct), program.window
     spikes = on_cpu(rule, case, dtype, level_at)[2]
     targets = circuit.groups[1].count
     places = np.concatenate([program.layout.elements(g, "spike_state") for g in range(2)])
@@ -142,7 +143,8 @@ def test_the_text_compiles(rule: type[Plasticity]) -> None:
     made, known = generate(program), type("Known", (), {"known": lambda self, kernel: ()})()
     for stepwise in (False, True):
         window = plan_delivery(program, stepwise).window
-        shape = with_learning(Shape(256, 1, not stepwise, window=window, marks=True), made.learning)
+        shape = Shape(256, 1, not stepwise, window=window, marks=True)
+        shape = with_learning(shape, made.learning, 132)
         plan = schedule.LaunchPlan("grid", 132, shape, (1,) * len(made.tasks))
         plan = schedule.finished(plan, made.tasks, 4)
         parts: Any = parts_of(made, plan, known)  # type: ignore[arg-type]
@@ -160,7 +162,8 @@ def test_levels_of_modulators_are_set(case: str, dtype: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rule", "level_at"), [(RULES[0], 0), (RULES[6], 0), (RULES[6], 131), (RULES[7], 0)]
+    ("rule", "level_at"),
+    [(RULES[0], 0), (RULES[6], 0), (RULES[6], 131), (RULES[7], 0), (RULES[8], 0), (RULES[8], 131)],
 )
 def test_threads_of_a_warp(rule: type[Plasticity], level_at: int) -> None:
     """Warps of 32 threads, which need one another, have the bits of the CPU, too."""

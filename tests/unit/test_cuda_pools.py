@@ -40,9 +40,11 @@ def test_stages_and_learning_compile() -> None:
     """A turn has the barriers of both; turns are single steps, as phases act within a step."""
     program = compile_circuit(learning_layers(Pairs(), 8), DT, "float32", target=CUDA)
     made = generate(program)
-    learning = [Part(kernel, learning=True, warps=(0, 4)) for kernel in made.learning]
+    learning = [Part(kernel, learning=True, warps=(0, 4, 0)) for kernel in made.learning]
     parts = [Part(unit.kernel, stage=unit.stage) for unit in made.tasks]
-    shape = with_learning(Shape(128, window=program.window, stages=program.stages), made.learning)
+    shape = with_learning(
+        Shape(128, window=program.window, stages=program.stages), made.learning, 1
+    )
     assert len(learning) == 2 and {part.stage for part in parts} == {0, 1, 2}
-    assert program.window == 1 and shape.barriers(0, 50) == 50 * (3 + 2) + 1
+    assert program.window == 1 and shape.barriers(0, 50) == 50 * (2 + 2) + 2
     check_text(device_text([*parts, *learning], "float32", shape))

@@ -327,4 +327,6 @@ def _planned(own: CUDABackend, given: schedule.LaunchPlan | None) -> schedule.La
         marks=bool(reads or learning or own.program.custom),
         gates=own.gates.possible,
     )
-    return schedule.finished(replace(plan, shape=with_learning(shape, learning)), units, word)
+    return schedule.finished(
+        replace(plan, shape=with_learning(shape, learning, plan.blocks)), units, word
+    )

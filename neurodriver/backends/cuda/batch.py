@@ -210,7 +210,7 @@ class CUDABatch(CUDABackend):
         marks = bool(learning) or any("nd_silent(" in u.kernel.text for u in units)
         shape = self.delivery.shaped(plan.shape)
         shape = replace(shape, marks=marks, copies=self._number)
-        plan = replace(plan, shape=with_learning(shape, learning))
+        plan = replace(plan, shape=with_learning(shape, learning, plan.blocks))
         return schedule.finished(plan, units, word)
 
     def _built(self) -> Loaded:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,7 +26,7 @@ from ...plan.sums.gather import Gather
 from . import schedule
 from .device import Device, Loaded, Pool
 from .import_delivery import sends_late
-from .items import Items
+from .items import WARP, Items
 from .shares import shares_of
 
 if TYPE_CHECKING:
@@ -173,12 +174,22 @@ def _sources(gather: Gather) -> int:
     return max(len(gather.arrays["near"]) if own is None else own, 1)
 
 
-def with_learning(shape: Shape, learning: Sequence[Kernel]) -> Shape:
-    """Return a shape with what the texts of connections that learn need."""
+def with_learning(shape: Shape, learning: Sequence[Kernel], blocks: int) -> Shape:
+    """Return a shape with what the texts of connections that learn need.
+
+    Their turns have no scan where each thread looks at one piece at most.
+    """
     every = any(kernel.every for kernel in learning)
     waiting = max((kernel.waiting for kernel in learning), default=0)
     sums = tuple(kernel.sums for kernel in learning if kernel.sums)
-    return replace(shape, learns=bool(learning), every=every, sums=sums, waiting=waiting)
+    shares = shares_of([kernel.warps for kernel in learning], blocks * shape.threads // WARP)
+    direct = bool(learning) and shape.window <= 1
+    for kernel, (_, own) in zip(learning, shares, strict=True):
+        direct = direct and 0 < kernel.pieces <= WARP * own
+    waiting += direct * sum(kernel.looked for kernel in learning)
+    return replace(
+        shape, learns=bool(learning), every=every, sums=sums, waiting=waiting, direct=direct
+    )
 
 
 def parts_of(generated: Generated, plan: schedule.LaunchPlan, binding: Binding) -> list[Part]:
@@ -198,8 +209,10 @@ def parts_of(generated: Generated, plan: schedule.LaunchPlan, binding: Binding) 
         for delivery in generated.deliveries
     ]
     shares = shares_of([kernel.warps for kernel in generated.learning], plan.warps)
+    looked = list(accumulate((kernel.looked for kernel in generated.learning), initial=0))
+    first = max((kernel.waiting for kernel in generated.learning), default=0)
     learning = [
-        Part(kernel, 1, binding.known(kernel), learning=True, warps=share)
-        for kernel, share in zip(generated.learning, shares, strict=True)
+        Part(kernel, 1, binding.known(kernel), learning=True, warps=(*share, first + at))
+        for kernel, share, at in zip(generated.learning, shares, looked, strict=False)
     ]
     return [*parts, *deliveries, *learning]

@@ -329,8 +329,7 @@ struct nd_loop {
     /* The arrivals of steps lo .. hi, whose rows are new. */
     ND_MEMBER void learn_arrivals(long long lo, long long hi)
     {
-        learn(ND_LEARN_SCAN, lo, hi);
-        barrier();
+        if (!ND_DIRECT) learn(ND_LEARN_SCAN, lo, hi), barrier();
         learn_from_sums(hi);
         learn(ND_LEARN_ARRIVE, lo, hi);
     }
@@ -339,9 +338,8 @@ struct nd_loop {
     ND_MEMBER void learn_first()
     {
         if (!ND_WINDOW) return;     /* launches of their own do that */
-        learn(ND_LEARN_SCAN, first, first);
-        barrier();
-        if (ND_EVERY) {
+        if (!ND_DIRECT) learn(ND_LEARN_SCAN, first, first), barrier();
+        if (ND_EVERY || ND_DIRECT) {
             learn(ND_LEARN_BEFORE, first, first);
             barrier();
             learn_from_sums(first);

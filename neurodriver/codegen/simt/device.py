@@ -167,7 +167,8 @@ class Part:
     learning : bool
         Whether it is the text of connections that learn; then it has no components, either.
     warps : tuple of int
-        Those that work for connections that learn: the first one, and how many.
+        Those that work for connections that learn: the first one, how many, and the byte of their
+        shared memory where the pieces begin at whose sources they look.
     sends : mapping of str to sequence
         Variable -> what its events are sent by, see `spike_delivery.sender`.
     crowd : bool
@@ -182,7 +183,7 @@ class Part:
     integers: tuple[int | None, ...] = ()
     delivery: bool = False
     learning: bool = False
-    warps: tuple[int, int] = (0, 0)
+    warps: tuple[int, int, int] = (0, 0, 0)
     sends: Mapping[str, Sequence[Sent]] = field(default_factory=dict)
     crowd: bool = False
     stage: int = 0
@@ -369,8 +370,10 @@ def _delivery_words(deliveries: Sequence[Kernel], shape: Shape, imports: int) ->
 def _learning_words(shape: Shape, taken: int) -> list[str]:
     """Return the definitions for connections that learn; ``taken``: bytes of shared memory."""
     return [
-        f"#define ND_LEARNS {int(shape.learns)}",
-        f"#define ND_EVERY {int(shape.every)}",
+        *[
+            f"#define ND_{n.upper()} {int(getattr(shape, n))}"
+            for n in ("learns", "every", "direct")
+        ],
         f"#define ND_SUMS {shape.texts}",
         f"#define ND_WAITING_BYTES {shape.waiting}",
         f"#define ND_WAITING_AT {taken}",
@@ -378,15 +381,12 @@ def _learning_words(shape: Shape, taken: int) -> list[str]:
 
 
 def _learn(learning: list[int], shape: Shape) -> list[str]:
-    """Return the function of a part of a turn in which synapses learn, if there are any.
-
-    And, where texts of intervals read sums, the function that says when one of them runs.
-    """
+    """Return what does a part of a turn of learning, and what says when texts read sums."""
     if not learning:
         return []
     due = " || ".join(f"n % {steps} == 0" for one in shape.sums for steps in one) or "false"
     sums = block("ND_FN bool nd_sums_due(long long n)", [f"return n > 0 && ({due});"])
-    head = "ND_FN void nd_learn(int phase, int lo, int hi, long long last)"
+    head = "ND_APART void nd_learn(int phase, int lo, int hi, long long last)"
     call = "nd_learn_of<nd_part_{}::learning>(phase, lo, hi, last);"
     return [*sums, *block(head, [call.format(n) for n in learning])]
 
@@ -435,7 +435,7 @@ def _unit(text: SharedText, memory: str, copies: bool) -> list[str]:
         "typedef nd_table<{}, {}, {}, double> nd_args;".format(*table_sizes(kernel)),
         *table_text(text, memory, copies),
         f"enum {{ ND_DELIVERY = {text.numbers[0]} }};",
-        f"enum {{ ND_FIRST_WARP = {part.warps[0]}, ND_WARPS = {part.warps[1]} }};",
+        "enum {{ ND_FIRST_WARP = {}, ND_WARPS = {}, ND_LOOKED_AT = {} }};".format(*part.warps),
         f"typedef {'nd_branching' if part.crowd else 'nd_straight'} nd_by;",
         *[line for variable in sends for line in _sender(text, variable)],
         with_integers(kernel.text, part.integers),

@@ -20,34 +20,39 @@
  *            then, so the components are advanced at the same time.
  *
  * If texts of intervals read sums, the synapses are summed and the texts run before `arrive`, each
- * with a barrier. So they do if they read variables of neurons or of other components. Rules with
- * intervals, modulators, texts of each step or values of neurons have turns of one step.
+ * with a barrier. So they do if they read variables of neurons or of other components. Other texts of
+ * intervals wait until a synapse is visited (learning_modulators.cuh). Rules with intervals, modulators,
+ * texts of each step or values of neurons have turns of one step. Direct turns have no scan
+ * (learning_direct.cuh).
  *
  * All pieces of a source row need its arrivals from before the turn. So `arrive` writes the new ones
  * elsewhere (`next_arrivals`, `next_pre`), and the next scan copies them. */
 #include "synapse.cuh"
 
-enum { ND_SWEPT_BESIDE = 4 };                   /* synapses that a thread sweeps side by side */
-enum { ND_CHUNK = 8 * ND_SWEPT_BESIDE * ND_WARP };      /* those that a warp sweeps one after the other */
 enum { ND_SUM_PARTS = 16384 };                  /* parts of a unit that sums over synapses count */
 
 /* Parts of a turn; then what is done between launches: to settle the arrivals, and to sweep; then, for
- * the texts of intervals that read sums, to sum over the synapses of each target, and to run the text. */
+ * the texts of intervals that read sums, to sum over the synapses of each target, and to run the text;
+ * at last, to visit all synapses, because there are doses or, in a direct turn, because much waits. */
 enum { ND_LEARN_SCAN, ND_LEARN_BEFORE, ND_LEARN_ARRIVE, ND_LEARN_AFTER, ND_LEARN_SETTLE, ND_LEARN_SWEEP,
-       ND_LEARN_SUM, ND_LEARN_TEXT };
+       ND_LEARN_SUM, ND_LEARN_TEXT, ND_LEARN_VISIT };
 #include "learning_rows.cuh"
+#include "learning_modulators.cuh"
+#include "learning_catch_up.cuh"
 #include "learning_pieces.cuh"
+#include "learning_direct.cuh"
 
 
 template <class Synapses, class Intervals, typename Code, typename Slot>
-struct nd_learning : nd_learning_pieces<Synapses, Code, Slot> {
-    typedef nd_learning_pieces<Synapses, Code, Slot> Pieces;
+struct nd_learning : nd_learning_direct<Synapses, Intervals, Code, Slot> {
+    typedef nd_learning_direct<Synapses, Intervals, Code, Slot> Pieces;
     typedef typename Pieces::Source Source;
     typedef typename Pieces::Rule Rule;
     using Pieces::OWN, Pieces::PIECE, Pieces::MODULATORS, Pieces::synapses, Pieces::row_of, Pieces::rows;
+    using Pieces::from, Pieces::level_in, Pieces::came, Pieces::mark, Pieces::mark_after;
     using Pieces::warp, Pieces::warps, Pieces::thread, Pieces::threads;
-    using Pieces::longest, Pieces::code, Pieces::own, Pieces::found, Pieces::swept, Pieces::learns;
-    using Pieces::width, Pieces::doses, Pieces::source, Pieces::settle;
+    using Pieces::each_chunk, Pieces::code, Pieces::own, Pieces::found, Pieces::swept, Pieces::learns;
+    using Pieces::width, Pieces::source, Pieces::settle;
     using Pieces::find_spikes, Pieces::find_arrivals, Pieces::find_doses, Pieces::add_doses;
     using Pieces::take_modulators, Pieces::take_dose, Pieces::doses_came, Pieces::deliver;
     using Pieces::deliver_piece, Pieces::units_in;
@@ -57,53 +62,76 @@ struct nd_learning : nd_learning_pieces<Synapses, Code, Slot> {
     const int *seen[Rule::PRE_VALUES + 1];          /* where the sources of each row stand there */
     nd_values_of shared[Rule::SHARED + 1];          /* modulators that are values */
 
-    template <int phase> ND_MEMBER void run(int lo, int hi, long long last)
+    /* Do a part of a turn; returns false where `arrive` leaves all to a visit of all synapses. */
+    template <int phase> ND_MEMBER bool run(int lo, int hi, long long last)
     {
         const bool first_of_all = thread() == 0;
         if (phase == ND_LEARN_SCAN) {
+            if (ND_DIRECT) return true;
             find_spikes(lo, hi);
             find_arrivals(lo, hi);
             find_doses(hi);
-            if (first_of_all) swept[ND_SWEPT_BEFORE] = swept[ND_SWEPT];
+            if (first_of_all) mark(false, hi);
         } else if (phase == ND_LEARN_BEFORE) {
-            if (!Intervals::due(hi)) return;
+            if (ND_DIRECT) this->begin(hi);
+            if (Intervals::WAIT || !Intervals::due(hi)) return true;
             take_modulators(false);
             sweep(hi, true, false);
             if (first_of_all) swept[ND_SWEPT] = hi;
         } else if (phase == ND_LEARN_ARRIVE) {
-            const auto first = this->first_work();
-            take_modulators(true);
-            const bool dosed = doses_came();
-            if (dosed) take_doses(hi);
-            else deliver(lo, first);
-            if (first_of_all) swept[ND_SWEPT_BEFORE] = dosed ? hi : swept[ND_SWEPT];
+            const bool visits = !deliver_listed(lo);
+            if (first_of_all) mark(visits, hi);
+            return !visits;
+        } else if (phase == ND_LEARN_VISIT) {
+            if (ND_DIRECT) this->count_all_doses(hi);
+            this->take_kept();
+            take_doses(hi);
+            if (ND_DIRECT && first_of_all) mark(true, hi);
+        } else if (phase == ND_LEARN_AFTER && ND_DIRECT) {
+            find_spikes(hi, hi);
+            if (this->keeps()) this->settle_doses(hi);
+            if (this->keeps() && nd_lane() == 0) mark_after(false, hi);
         } else if (phase == ND_LEARN_AFTER) {
-            const bool due = hi + 1 < last && Intervals::due(hi + 1);
+            const bool due = !Intervals::WAIT && hi + 1 < last && Intervals::due(hi + 1);
             const bool sweeps = due || Rule::STEPS || swept[ND_FULL] == hi + 1;
             if (sweeps) {
+                this->take_kept();
                 take_modulators(true);
                 sweep(hi + 1, due, true);
             }
             if (first_of_all) {
-                swept[ND_SWEPT] = sweeps ? hi + 1 : swept[ND_SWEPT_BEFORE];
+                mark_after(sweeps, hi);
                 swept[ND_LISTED] = 0;
             }
         } else if (phase == ND_LEARN_SETTLE) {
             for (int row = thread(); row < rows; row += threads())
-                if (found[row]) settle(row);
-            if (warp() == 0) add_doses();
-            if (first_of_all) swept[ND_SWEPT_BEFORE] = swept[ND_SWEPT];
+                if (ND_DIRECT || found[row]) settle(row);
+            if (warp() == 0 && !ND_DIRECT) add_doses();
+            if (first_of_all) mark(false, hi);
         } else if (phase == ND_LEARN_SUM) {
             if (Intervals::due_in(lo, hi)) add_up(lo);
         } else if (phase == ND_LEARN_TEXT) {
             take_modulators(false);
             if (Intervals::due_in(lo, hi)) run_text(lo, hi);
         } else {
+            this->take_kept();
             take_modulators(false);
             if (dosing && dosing[0]) bring_to_dose(hi);
             else sweep(hi, false, false);
-            if (first_of_all) swept[ND_SWEPT] = hi;
+            if (first_of_all) swept[ND_SWEPT] = swept[ND_TEXTS_RUN] = hi;
         }
+        return true;
+    }
+
+    /* The arrivals of a turn that begins with step lo; returns false where there are doses. */
+    ND_MEMBER bool deliver_listed(int lo)
+    {
+        const auto first = this->first_work();
+        this->take_kept();
+        take_modulators(true);
+        if (doses_came()) return false;
+        deliver(lo, first);
+        return true;
     }
 
     /* -- all synapses ------------------------------------------------------------------------ */
@@ -113,16 +141,16 @@ struct nd_learning : nd_learning_pieces<Synapses, Code, Slot> {
      * At last run the texts of intervals, or clear their sums. */
     ND_MEMBER void sweep(int n, bool runs, bool after)
     {
-        const int done = (int)swept[ND_SWEPT_BEFORE];
+        const nd_pending before = {(int)swept[ND_SWEPT_BEFORE], n, (int)swept[ND_TEXTS_RUN_BEFORE], n};
         const bool texts = runs && !Intervals::APART;
         real now_[MODULATORS + 1];
         for (int v = 0; v < MODULATORS; ++v) now_[v] = level_in(v, n);
         const bool steps = Rule::STEPS && after;
         each_chunk([&](int row, int back, long long first, long long past) {
             synapses.back = back;
-            const Source s = source(row, after);
+            const Source s = source(row, n, after);
             const auto values = values_before(row, n - 1);
-            bring<ND_SWEEP>(first, past, s, done, n, texts || steps, [&](real *state, int j, int q) {
+            bring<ND_SWEEP>(first, past, s, before, n, texts || steps, [&](real *state, int j, int q) {
                 if (steps) synapses.step(state, j, q, s, n - 1, values);
                 for (int i = 0; texts && i < Intervals::TEXTS; ++i)     /* they read no values */
                     if (Intervals::due_in(i, n)) Intervals::run(synapses.rule, i, state, now_, nullptr, values);
@@ -145,82 +173,62 @@ struct nd_learning : nd_learning_pieces<Synapses, Code, Slot> {
         return values;
     }
 
-    /* The level of a modulator in step n. */
-    ND_MEMBER real level_in(int v, int n) const
-    {
-        return synapses.rule.dosed(v, synapses.level[v], n - synapses.dosed[v], 0);
-    }
-
     /* Bring all synapses to a dose that Python gives before step n. */
     ND_MEMBER void bring_to_dose(int n)
     {
-        const int done = (int)swept[ND_SWEPT_BEFORE];
+        const nd_pending before = {(int)swept[ND_SWEPT_BEFORE], n, (int)swept[ND_TEXTS_RUN_BEFORE], n};
         each_chunk([&](int row, int back, long long first, long long past) {
             synapses.back = back;
-            bring<Synapses::Rule::DRIFTS ? ND_DOSE : ND_SWEEP>(first, past, source(row, false), done, n);
+            bring<Synapses::Rule::DRIFTS ? ND_DOSE : ND_SWEEP>(first, past, source(row, n, false), before, n);
         });
     }
 
-    /* Doses come in step n, after the spikes that all synapses saw before; then the arrivals. */
+    /* Doses come in step n, after the spikes that all synapses saw before; then the arrivals. In a
+     * direct turn there may be no dose. */
     ND_MEMBER void take_doses(int n)
     {
-        const int swept_before = (int)swept[ND_SWEPT];
+        const nd_pending all = {(int)swept[ND_SWEPT], n, (int)swept[ND_TEXTS_RUN], n + 1};
         each_chunk([&](int row, int back, long long first, long long past) {
             synapses.back = back;
-            const Source s = source(row, false);
-            int done = swept_before;
+            const Source s = source(row, n, false);
+            nd_pending left = all;
             take_modulators(false);
+            if (ND_DIRECT) {
+                bring<ND_SWEEP>(first, past, s, left, n);
+                left = {n, n, n + 1, n + 1};
+            }
             for (int v = 0; v < MODULATORS; ++v) {
-                if (!doses[2 * v]) continue;
-                const int count = (int)doses[2 * v];
+                const int count = (int)came(v);
+                if (!count) continue;
                 const auto act = [&](real *state, int j, int q) { synapses.act_at_doses(state, v, j, q, s, n, count); };
-                bring<Rule::DRIFTS ? ND_DOSE : ND_SWEEP>(first, past, s, done, n, Rule::ACTS_AT_DOSES, act);
-                take_dose(v);
-                done = n;
+                bring<Rule::DRIFTS ? ND_DOSE : ND_SWEEP>(first, past, s, left, n, Rule::ACTS_AT_DOSES, act);
+                take_dose(v, n);
+                left = {n, n, n + 1, n + 1};
             }
-            if (!found[row]) return;
-            for (long long p = first; p < past; p += PIECE) {
-                const unsigned length = past - p < PIECE ? (unsigned)(past - p) : PIECE;
-                const unsigned high = (unsigned)(p >> 32) | length << 16;
-                deliver_piece(make_uint4((unsigned)p, high, (unsigned)row, 0), n, n);
-            }
+            const nd_source_row r = row_of(row);
+            const int spikes = ND_DIRECT ? nd_spikes(from.at(n - r.a, r.element)) : (int)found[row];
+            if (spikes <= 0) return;
+            for (long long p = first; p < past; p += PIECE)
+                deliver_piece({p, past - p < PIECE ? (int)(past - p) : PIECE, row, ND_DIRECT ? spikes : 0, r.element, r.a, r.f,
+                               r.back, p == r.begin}, n, n, n + 1);
         });
     }
 
-    /* Call a function for each chunk of synapses of each row: it gets row, back, first and past. */
-    template <class Function> ND_MEMBER void each_chunk(Function of_chunk)
+    /* Bring the synapses of a chunk to step n; `all` says what is pending of synapses without arrivals. */
+    template <nd_reason why> ND_MEMBER void bring(long long first, long long past, const Source &s, const nd_pending &all, int n)
     {
-        const int chunks = (longest + ND_CHUNK - 1) / ND_CHUNK;
-        const long long all = (long long)rows * chunks;
-        nd_source_row next = {};
-        if (warp() < all) next = row_of(row_of_chunk(warp(), chunks));
-        ND_ROLLED
-        for (long long i = warp(); i < all;) {
-            const int row = row_of_chunk(i, chunks);
-            const nd_source_row r = next;
-            const long long first = r.begin + (i - (long long)row * chunks) * ND_CHUNK, last = r.begin + r.length;
-            i += warps;
-            if (i < all) next = row_of(row_of_chunk(i, chunks));
-            if (first < last) of_chunk(row, r.back, first, last < first + ND_CHUNK ? last : first + ND_CHUNK);
-        }
-    }
-
-    static ND_MEMBER int row_of_chunk(long long i, int chunks) { return chunks == 1 ? (int)i : (int)(i / chunks); }
-
-    /* Bring the synapses of a chunk to step n, where those before step `done` are done with. */
-    template <nd_reason why> ND_MEMBER void bring(long long first, long long past, const Source &s, int done, int n)
-    {
-        bring<why>(first, past, s, done, n, false, [](real *, int, int) {});
+        bring<why>(first, past, s, all, n, false, [](real *, int, int) {});
     }
 
     /* The same, and call `text` for each of them where it `runs`. */
     template <nd_reason why, class Text>
-    ND_MEMBER void bring(long long first, long long past, const Source &s, int done, int n, bool runs, Text text)
+    ND_MEMBER void bring(long long first, long long past, const Source &s, const nd_pending &all, int n, bool runs, Text text)
     {
-        const int begins = Synapses::Order::pending_from(s.last, done), most = ND_SWEPT_BESIDE * ND_WARP;
+        const int most = ND_SWEPT_BESIDE * ND_WARP;
+        const nd_pending mine = {Synapses::Order::pending_from(s.last, all.begins), all.ends, this->due_from(s, all.due), all.until};
         ND_ROLLED
         for (long long p = first; p < past && learns; p += most)
-            this->template bring_piece<why>(p, past - p < most ? (int)(past - p) : most, s, begins, n, runs, text);
+            this->template bring_piece<why>(p, past - p < most ? (int)(past - p) : most, s, mine, n, runs, text);
     }
 
     /* -- texts of intervals ------------------------------------------------------------------ */
@@ -269,10 +277,21 @@ struct nd_learning : nd_learning_pieces<Synapses, Code, Slot> {
 };
 
 /* Each part of a turn is a function of its own, so its registers are not those of components. */
-template <class Learning, int phase> ND_APART void nd_learn_in(int lo, int hi, long long last)
+template <class Learning, int phase> ND_APART bool nd_learn_in(int lo, int hi, long long last)
 {
     auto own = Learning::made();
-    own.template run<phase>(lo, hi, last);
+    return own.template run<phase>(lo, hi, last);
+}
+template <class Learning> ND_APART void nd_deliver_found(int n, int count)
+{
+    auto own = Learning::made();
+    own.deliver_found(n, count);
+}
+template <class Learning> ND_FN void nd_arrive_directly(int n)
+{
+    const int count = Learning::made().look(n);
+    if (count < 0) nd_learn_in<Learning, ND_LEARN_VISIT>(n, n, n);
+    else if (nd_ballot(count > 0)) nd_deliver_found<Learning>(n, count);
 }
 template <class Learning> ND_FN void nd_learn_of(int phase, int lo, int hi, long long last)
 {
@@ -281,8 +300,13 @@ template <class Learning> ND_FN void nd_learn_of(int phase, int lo, int hi, long
     switch (phase) {
     case ND_LEARN_SCAN: nd_learn_in<Learning, ND_LEARN_SCAN>(lo, hi, last); break;
     case ND_LEARN_BEFORE: nd_learn_in<Learning, ND_LEARN_BEFORE>(lo, hi, last); break;
-    case ND_LEARN_ARRIVE: nd_learn_in<Learning, ND_LEARN_ARRIVE>(lo, hi, last); break;
-    case ND_LEARN_AFTER: nd_learn_in<Learning, ND_LEARN_AFTER>(lo, hi, last); break;
+    case ND_LEARN_ARRIVE:
+        if (ND_DIRECT) nd_arrive_directly<Learning>(hi);
+        else if (!nd_learn_in<Learning, ND_LEARN_ARRIVE>(lo, hi, last)) nd_learn_in<Learning, ND_LEARN_VISIT>(lo, hi, last);
+        break;
+    case ND_LEARN_AFTER:
+        if (!ND_DIRECT || Learning::made().after()) nd_learn_in<Learning, ND_LEARN_AFTER>(lo, hi, last);
+        break;
     case ND_LEARN_SETTLE: nd_learn_in<Learning, ND_LEARN_SETTLE>(lo, hi, last); break;
     case ND_LEARN_SUM: nd_learn_in<Learning, ND_LEARN_SUM>(lo, hi, last); break;
     case ND_LEARN_TEXT: nd_learn_in<Learning, ND_LEARN_TEXT>(lo, hi, last); break;

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ...model.rule_values import ValueRead
 from ...model.text import block, indent
 from ...plan.arrays import Key, Kind, ReceptorOwner, activity, depth, width
@@ -11,6 +13,7 @@ from ...plan.sums.gather import learning_part
 from ...plan.unit import KernelSpec
 from ..kernel import Arguments, Kernel
 from ..rules import RuleText
+from .learning_intervals import IntervalsText
 
 WARP = 32
 _CODES = {"uint16": "unsigned short", "int32": "int"}
@@ -39,9 +42,11 @@ def learning_kernel(spec: KernelSpec, access: str, number: int) -> Kernel:
         *tables,
         learns=True,
         every=bool(text.plan.rule.every),
-        sums=text.intervals if text.apart else (),
+        sums=text.intervals.every if text.intervals.apart else (),
         waiting=text.waiting,
         warps=text.warps,
+        pieces=text.pieces,
+        looked=text.looked,
     )
 
 
@@ -56,6 +61,7 @@ class _LearningText:
         self.owner = ReceptorOwner(spec.number, learning_part(access, number))
         self.arguments = Arguments()
         self.rule = RuleText(plan.rule, spec.dtype, "nd_rule_text", plan.varied)
+        self.intervals = IntervalsText(plan, self.rule)
         (self.variable,) = (a.variable for a in spec.model.accesses if a.name == access)
 
     def _pointer(self, name: str, kind: str) -> str:
@@ -74,7 +80,30 @@ class _LearningText:
     def warps(self) -> int:
         """Warps that find something to do."""
         plan = self.plan
-        return -(-max(-(-plan.edges // 4), plan.rows_of_sources, self.spec.count) // WARP)
+        return -(-max(-(-plan.edges // 4), plan.rows_of_sources, len(self.reached)) // WARP)
+
+    @property
+    def reached(self) -> range:
+        """Places of targets from the first to the last one that has a synapse, by whole warps."""
+        has = np.flatnonzero(self.plan.degree)
+        first, last = (int(has[0]), int(has[-1])) if len(has) else (0, -1)
+        return range(first // WARP * WARP, min((last // WARP + 1) * WARP, self.spec.count))
+
+    @property
+    def looked(self) -> int:
+        """Bytes of a warp's shared memory for the pieces and the doses that it looks at."""
+        return WARP * (32 + 4 * len(self.plan.rule.doses()))
+
+    @property
+    def pieces(self) -> int:
+        """Pieces, where turns of one step need no scan; else 0: see ``learning_direct.cuh``."""
+        plan, doses = self.plan, (f"released {name}" for name in self.plan.rule.doses())
+        if plan.rule.on_step or (plan.rule.every and not self.intervals.wait):
+            return 0
+        if plan.rule.first == "spike" and not plan.arrays["block"][:, 5].all():
+            return 0  # an arrival has to know the target's spikes of the same row
+        few = all(plan.limits.get(name, 0) <= WARP for name in doses)
+        return few * plan.rows_of_sources * -(-plan.limits["most"] // plan.piece)
 
     def lines(self) -> list[str]:
         """Return the rule, its intervals, and the struct."""
@@ -88,63 +117,15 @@ class _LearningText:
             f"typedef {kind} type;",
             "static ND_MEMBER int first_warp() { return ND_FIRST_WARP; }",
             "static ND_MEMBER int warps() { return ND_WARPS; }",
+            "static ND_MEMBER int4 *nd_looked()",
+            "{ return (int4 *)((unsigned char *)nd_waiting_room() + ND_LOOKED_AT); }",
             *block("static ND_MEMBER type made()", made),
         ]
         return [
             *self.rule.structure(),
-            *self._intervals(),
+            *self.intervals.structure(),
             *["struct learning {", *indent(members), "};"],
         ]
-
-    @property
-    def intervals(self) -> tuple[int, ...]:
-        """Steps of the interval of each text."""
-        return tuple(self.plan.limits[f"every {name}"] for name in self.plan.rule.every)
-
-    @property
-    def apart(self) -> bool:
-        """Whether texts of intervals have a part of a turn: they read what components write."""
-        return any(self.rule.sums) or self.plan.rule.intervals_read_components()
-
-    def _intervals(self) -> list[str]:
-        """Return the struct of the texts of intervals: when they run, and what sums they read."""
-        every, sums = self.intervals, [len(each) for each in self.rule.sums]
-        first = [sum(sums[:i]) for i in range(len(every))]
-        texts, terms = range(len(every)), [(i, v) for i, n in enumerate(sums) for v in range(n)]
-        due = " || ".join(f"n % {steps} == 0" for steps in every) or "false"
-        rule, of = "template <class Rule> static ND_MEMBER", "const Rule &rule, int i"
-        run = "template <class Rule, class Values> static ND_MEMBER void run"
-        known = "real *s, const real *level, const real *sums, const Values &values"
-        methods = {
-            "static ND_MEMBER bool due(int n)": [f"return n > 0 && ({due});"],
-            "static ND_MEMBER bool due_in(int i, int n)": [
-                *(f"if (i == {i}) return n > 0 && n % {every[i]} == 0;" for i in texts),
-                "return false;",
-            ],
-            "static ND_MEMBER int first_sum(int i)": [
-                *(f"if (i == {i}) return {first[i]};" for i in texts),
-                "return 0;",
-            ],
-            "static ND_MEMBER int text_of(int sum)": [
-                *(f"if (sum == {first[i] + v}) return {i};" for i, v in terms),
-                "return -1;",
-            ],
-            f"{run}({of}, {known})": [
-                f"if (i == {i}) rule.template every<{i}>(s, level, sums, values);" for i in texts
-            ],
-            f"{rule} real term({of}, const real *s)": [
-                *(f"if (i == {first[i] + v}) return rule.template summed<{i}>({v}, s);"
-                  for i, v in terms),
-                "return 0;",
-            ],
-        }  # fmt: skip
-        members = [
-            f"static const int TEXTS = {len(every)}, SUMS = {sum(sums)};",
-            f"static const bool APART = {str(self.apart).lower()};",
-        ]
-        for head, body in methods.items():
-            members += block(head, body)
-        return ["struct nd_intervals {", *indent(members), "};"]
 
     def _made(self, code: str, slot: str) -> list[str]:
         """Return the lines that fill the structure."""
@@ -178,7 +159,10 @@ class _LearningText:
             "largest": a.scalar(Key(self.owner, Kind.PARAMETER, "largest sent")),
             "level": self._pointer("level", "real"),
             "dosed": self._pointer("dosed", "int"),
+            "levels": self._pointer("levels", "real") if self.intervals.wait else "nullptr",
             "doses": self._pointer("doses", "long long"),
+            "looked": "nd_looked()",
+            "looked_doses": "(int *)(nd_looked() + 2 * ND_WARP)",
             "dosing": self._pointer("dosing", "const long long") if rule.doses() else "nullptr",
             "sums": self._pointer("sums", "long long") if any(self.rule.sums) else "nullptr",
             **self._units(),
@@ -262,10 +246,11 @@ class _LearningText:
     def _targets(self) -> dict[str, str]:
         """Return where the spikes of the targets are."""
         if not self.plan.variable:
-            return {"to.ring": "nullptr", "targets": "0", "first_target": "0"}
+            return {"to.ring": "nullptr", "targets": "0", "first_place": "0", "first_target": "0"}
         start = self.arguments.integer(self.spec.segment(self.plan.variable, "start"))
         return {
             **self._events("to", self.plan.variable),
-            "targets": f"{self.spec.count}",
+            "targets": f"{len(self.reached)}",
+            "first_place": f"{self.reached.start}",
             "first_target": f"(int){start}",
         }

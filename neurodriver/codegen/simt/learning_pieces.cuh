@@ -1,48 +1,38 @@
 /* The synapses of a piece, which the threads of a warp advance together, on a GPU. */
+enum { ND_SWEPT_BESIDE = 4 };                   /* synapses that a thread sweeps side by side */
+enum { ND_CHUNK = 8 * ND_SWEPT_BESIDE * ND_WARP };      /* those that a warp sweeps one after the other */
+
 /* Why synapses are advanced: to be up to date, for a dose of a modulator, for an arrival. */
 enum nd_reason { ND_SWEEP, ND_DOSE, ND_ARRIVAL };
 
-/* The latest spikes of a target, side by side in memory. */
-ND_FN void nd_take_recent(const int *at, int *recent)
-{
-    const int4 a = *(const int4 *)at, b = *(const int4 *)(at + 4);
-    recent[0] = a.x, recent[1] = a.y, recent[2] = a.z, recent[3] = a.w;
-    recent[4] = b.x, recent[5] = b.y, recent[6] = b.z, recent[7] = b.w;
-}
-
-/* Synapses of a piece that have spikes to apply, in shared memory: from spike `next` - 1 of their
- * targets down to spike `past`. `list` says which they are. */
-template <int OWN, int LENGTH> struct nd_waiting {
-    real own[OWN][LENGTH];
-    int place[LENGTH], next[LENGTH], past[LENGTH];
-    unsigned char list[LENGTH];
+/* A piece: its connections, its source row, spikes of the only arrival, or 0; what is known of the row;
+ * and whether it is the first piece of the row. */
+struct nd_piece_of {
+    long long begin;
+    int length, row, only, element, a, f, back;
+    bool first;
 };
 
-/* What a thread holds of a piece: every ND_WARP-th synapse, N of them. */
-template <int OWN, int N> struct nd_held {
-    int place[N], past[N], waiting[N];
-    real state[N][OWN];
-};
-
-template <class Synapses, typename Code, typename Slot>
-struct nd_learning_pieces : nd_learning_rows<Synapses, Code, Slot> {
-    typedef nd_learning_rows<Synapses, Code, Slot> Rows;
+template <class Synapses, class Intervals, typename Code, typename Slot>
+struct nd_learning_pieces : nd_learning_catch_up<Synapses, Intervals, Code, Slot> {
+    typedef nd_learning_catch_up<Synapses, Intervals, Code, Slot> Rows;
     typedef typename Rows::Rule Rule;
     typedef typename Rows::Source Source;
     static const int BESIDE = Synapses::BESIDE;
+    template <int N> using Held = nd_held<Rows::OWN, Synapses::POST, N>;
     using Rows::PRE, Rows::OWN, Rows::synapses, Rows::row_of, Rows::warp, Rows::warps, Rows::code, Rows::own, Rows::from;
-    using Rows::next_arrivals, Rows::next_pre, Rows::found, Rows::pieces, Rows::most_pieces, Rows::swept, Rows::clamped;
+    using Rows::advance, Rows::put_source, Rows::found, Rows::pieces, Rows::most_pieces, Rows::swept, Rows::clamped;
     using Rows::learns, Rows::slots, Rows::turns, Rows::width, Rows::per_unit, Rows::one_per_unit;
-    using Rows::largest, Rows::source;
+    using Rows::largest, Rows::source, Rows::rows, Rows::longest;
 
     /* The number of pieces, the step up to which all are swept, and the first piece of this warp, if it
      * has one: all are loaded at once. */
-    struct Work { int number, done; uint4 piece; };
+    struct Work { int number, done, texts_run; uint4 piece; };
 
     ND_MEMBER Work first_work() const
     {
         const uint4 piece = warp() < most_pieces ? __ldcg(pieces + warp()) : make_uint4(0, 0, 0, 0);
-        return {(int)swept[ND_LISTED], (int)swept[ND_SWEPT], piece};
+        return {(int)swept[ND_LISTED], (int)swept[ND_SWEPT], (int)swept[ND_TEXTS_RUN], piece};
     }
 
     ND_MEMBER void deliver(int lo, const Work &first)
@@ -52,61 +42,65 @@ struct nd_learning_pieces : nd_learning_rows<Synapses, Code, Slot> {
         for (int i = warp(); i < first.number;) {
             i += warps;
             const uint4 next = i < first.number ? __ldcg(pieces + i) : piece;
-            deliver_piece(piece, lo, first.done);
+            deliver_piece(listed(piece), lo, first.done, first.texts_run);
             piece = next;
         }
     }
 
-    /* The arrivals of a piece. */
-    ND_MEMBER void deliver_piece(const uint4 &piece, int lo, int done)
+    /* A piece of the list. */
+    ND_MEMBER nd_piece_of listed(const uint4 &piece) const
     {
-        const long long first = (long long)(piece.y & 0xffffu) << 32 | piece.x;
-        const int length = (int)(piece.y >> 16), row = (int)piece.z, only = (int)piece.w;
-        const unsigned arrivals_of_row = found[row];
-        const nd_source_row r = row_of(row);
-        nd_held<OWN, BESIDE> h;
-        load(h, first, length);
-        Source s = source(row, false);
-        synapses.back = r.back;
+        const nd_source_row r = row_of((int)piece.z);
+        const long long begin = (long long)(piece.y & 0xffffu) << 32 | piece.x;
+        return {begin, (int)(piece.y >> 16), (int)piece.z, (int)piece.w, r.element, r.a, r.f, r.back, begin == r.begin};
+    }
+
+    /* The arrivals of a piece; what was seen before step `done`, and texts that were due before `texts_run`,
+     * are done with. */
+    ND_MEMBER void deliver_piece(const nd_piece_of &p, int lo, int done, int texts_run)
+    {
+        const unsigned arrivals_of_row = ND_DIRECT ? 1u : found[p.row];
+        Held<BESIDE> h;
+        load(h, p.begin, p.length);
+        Source s = source(p.row, lo, false);
+        synapses.back = p.back;
         ND_ROLLED
         for (unsigned bits = arrivals_of_row; bits; bits &= bits - 1) {
             const int n = lo + __ffs((int)bits) - 1;
-            const int count = only ? only : nd_spikes(from.at(n - r.a, r.element));
-            const unsigned now = (unsigned)(n + r.f) % turns * width;
-            advance(h, s, Synapses::Order::pending_from(s.last, done), Synapses::Order::pending_to(n));
-            arrive(h, length, s, n, count, now);
+            const int count = p.only ? p.only : nd_spikes(from.at(n - p.a, p.element));
+            const unsigned now = (unsigned)(n + p.f) % turns * width;
+            advance(h, s, {Synapses::Order::pending_from(s.last, done), Synapses::Order::pending_to(n), due_from(s, texts_run), n + 1});
+            arrive(h, p.length, s, n, count, now);
             s = synapses.after(s, count, n);
         }
-        if (Rule::CHANGES && learns) store(h, first, length, ~0u);
-        if (first != r.begin || nd_lane() != 0) return;
-        next_arrivals[2 * row] = s.last;
-        next_arrivals[2 * row + 1] = s.earlier;
-        for (int v = 0; v < PRE; ++v) {
-            next_pre[v][2 * row] = s.x[v];
-            next_pre[v][2 * row + 1] = s.x_earlier[v];
-        }
+        if (Rule::CHANGES && learns) store(h, p.begin, p.length, ~0u);
+        if (p.first && nd_lane() == 0) put_source(p.row, s, lo);
     }
 
-    /* Bring synapses p to p + length - 1 to step n: the spikes that they saw from step `begins` on;
-     * then, for a dose, to this step. At last call `text` for what belongs to each of them, with its
-     * target and the number of spikes that it has not seen, where it `runs`. */
+    /* The first step whose texts of intervals the synapses of a source may wait for. */
+    static ND_MEMBER int due_from(const Source &s, int texts_run) { return s.last + 1 > texts_run ? s.last + 1 : texts_run; }
+
+    /* Bring synapses p to p + length - 1 to step n, by what is pending; then, for a dose, to this step.
+     * At last call `text` for what belongs to each of them, with its target and the number of spikes
+     * that it has not seen, where it `runs`. */
     template <nd_reason why, class Text>
-    ND_MEMBER void bring_piece(long long p, int length, const Source &s, int begins, int n, bool runs, Text text)
+    ND_MEMBER void bring_piece(long long p, int length, const Source &s, const nd_pending &pending,
+                                                         int n, bool runs, Text text)
     {
-        nd_held<OWN, ND_SWEPT_BESIDE> h;
+        Held<ND_SWEPT_BESIDE> h;
         load(h, p, length);
-        advance(h, s, begins, n);
+        const bool texts = advance(h, s, pending);
         unsigned changed = 0;
         ND_UNROLL
         for (int i = 0; i < ND_SWEPT_BESIDE; ++i) {
             if (why == ND_DOSE) synapses.drift(h.state[i], h.place[i], h.past[i], s, n);
-            changed |= (unsigned)(h.waiting[i] > 0 || runs || why == ND_DOSE) << i;
+            changed |= (unsigned)(h.waiting[i] > 0 || texts || runs || why == ND_DOSE) << i;
             if (runs) text(h.state[i], h.place[i], h.past[i]);
         }
         store(h, p, length, changed);
     }
 
-    template <int N> ND_MEMBER void load(nd_held<OWN, N> &h, long long p, int length) const
+    template <int N> ND_MEMBER void load(Held<N> &h, long long p, int length) const
     {
         ND_UNROLL
         for (int i = 0; i < N; ++i) {
@@ -117,7 +111,7 @@ struct nd_learning_pieces : nd_learning_rows<Synapses, Code, Slot> {
     }
 
     /* Store what a thread holds: of those of its synapses that a bit stands for. */
-    template <int N> ND_MEMBER void store(const nd_held<OWN, N> &h, long long p, int length, unsigned which)
+    template <int N> ND_MEMBER void store(const Held<N> &h, long long p, int length, unsigned which)
     {
         ND_UNROLL
         for (int i = 0; i < N; ++i) {
@@ -127,113 +121,14 @@ struct nd_learning_pieces : nd_learning_rows<Synapses, Code, Slot> {
         }
     }
 
-    /* Apply the spikes that the synapses saw from step `begins` on, before `ends`. */
-    template <int N> ND_MEMBER void advance(nd_held<OWN, N> &h, const Source &s, int begins, int ends) const
-    {
-        ND_UNROLL
-        for (int i = 0; i < N; ++i) {
-            h.waiting[i] = h.past[i] = 0;
-            if (Rule::LOOKS) find(h.place[i], begins, ends, h.waiting[i], h.past[i]);
-        }
-        if (Rule::LOOKS && learns) catch_up(h, s);
-    }
-
     /* `count` spikes arrive in step n; what they carry goes to the slots from `now` on. */
-    ND_MEMBER void arrive(nd_held<OWN, BESIDE> &h, int length, const Source &s, int n, int count, unsigned now)
+    ND_MEMBER void arrive(Held<BESIDE> &h, int length, const Source &s, int n, int count, unsigned now)
     {
         real sent[BESIDE];
         ND_UNROLL
         for (int i = 0; i < BESIDE; ++i)
-            sent[i] = learns ? synapses.arrive(h.state[i], h.place[i], h.past[i], s, n, count) : h.state[i][0];
+            sent[i] = learns ? synapses.arrive(h.state[i], h.place[i], h.past[i], s, n, count, BESIDE == 1 ? h.latest : nullptr) : h.state[i][0];
         send(h.place, sent, length, count, now);
-    }
-
-    /* Apply the spikes that wait. The threads of a warp share them: in each round each synapse that
-     * waits applies its next one, whichever thread that falls to. When there is a thread for each of
-     * those that still wait, it applies all of one. */
-    template <int N> ND_MEMBER void catch_up(nd_held<OWN, N> &h, const Source &s) const
-    {
-        typedef nd_waiting<OWN, N * ND_WARP> Waiting;
-        static_assert(sizeof(Waiting) <= ND_WAITING_BYTES, "the room that a warp has for it");
-        Waiting &all = *(Waiting *)nd_waiting_room();
-        int number = 0;
-        nd_together();
-        ND_UNROLL
-        for (int i = 0; i < N; ++i) {
-            const int at = i * ND_WARP + nd_lane();
-            const unsigned some = nd_ballot(h.waiting[i] > 0);
-            if (h.waiting[i] > 0) {
-                all.list[number + nd_lower(some)] = (unsigned char)at;
-                all.place[at] = h.place[i];
-                all.next[at] = h.past[i] + h.waiting[i];
-                all.past[at] = h.past[i];
-                for (int v = 0; v < OWN; ++v) all.own[v][at] = h.state[i][v];
-            }
-            number += nd_bits_in(some);
-        }
-        while (number > ND_WARP) {
-            int left = 0;
-            for (int base = 0; base < number; base += ND_WARP) {
-                nd_together();
-                const bool mine = base + nd_lane() < number;
-                const int at = mine ? all.list[base + nd_lane()] : 0;
-                const bool more = mine && apply(all, at, s, 1);
-                nd_together();
-                const unsigned some = nd_ballot(more);
-                if (more) all.list[left + nd_lower(some)] = (unsigned char)at;
-                left += nd_bits_in(some);
-            }
-            number = left;
-        }
-        nd_together();
-        if (nd_lane() < number) apply(all, all.list[nd_lane()], s, Synapses::DEPTH);
-        nd_together();
-        ND_UNROLL
-        for (int i = 0; i < N; ++i) {
-            const int at = i * ND_WARP + nd_lane();
-            if (h.waiting[i] > 0)
-                for (int v = 0; v < OWN; ++v) h.state[i][v] = all.own[v][at];
-        }
-    }
-
-    /* A synapse of each thread: all that waits at once. */
-    ND_MEMBER void catch_up(nd_held<OWN, 1> &h, const Source &s) const
-    {
-        for (int q = h.past[0] + h.waiting[0]; q > h.past[0];) synapses.see(h.state[0], h.place[0], --q, s);
-        nd_together();
-    }
-
-    /* Apply the next spikes of a synapse, `most` at most; returns whether others wait. */
-    template <class Waiting> ND_MEMBER bool apply(Waiting &all, int at, const Source &s, int most) const
-    {
-        real own_[OWN];
-        for (int v = 0; v < OWN; ++v) own_[v] = all.own[v][at];
-        const int j = all.place[at], past = all.past[at];
-        int q = all.next[at];
-        do synapses.see(own_, j, --q, s);
-        while (q > past && --most > 0);
-        for (int v = 0; v < OWN; ++v) all.own[v][at] = own_[v];
-        all.next[at] = q;
-        return q > past;
-    }
-
-    /* The spikes that a synapse of target j saw from step `begins` on, before `ends`: how many wait,
-     * and how many came after them. */
-    ND_MEMBER void find(int j, int begins, int ends, int &waiting, int &past) const
-    {
-        const int *const spikes = synapses.spikes, back = synapses.back;
-        int recent[ND_RECENT];
-        nd_take_recent(spikes + synapses.entry(j, 0), recent);
-        int next = 0;
-        past = 0;
-        ND_UNROLL
-        for (int q = 0; q < ND_RECENT; ++q) {
-            next += recent[q] + back >= begins;
-            past += recent[q] + back >= ends;
-        }
-        while (next >= ND_RECENT && next < Synapses::DEPTH - 1 && spikes[synapses.entry(j, next)] + back >= begins) ++next;
-        while (past >= ND_RECENT && past < next && spikes[synapses.entry(j, past)] + back >= ends) ++past;
-        waiting = next > past ? next - past : 0;
     }
 
     ND_MEMBER void send(const int *place, const real *sent, int length, int count, unsigned now)
@@ -250,6 +145,26 @@ struct nd_learning_pieces : nd_learning_rows<Synapses, Code, Slot> {
         }
         if (beyond) atomicAdd(clamped, (unsigned long long)beyond);
     }
+
+    /* Call a function for each chunk of synapses of each row: it gets row, back, first and past. */
+    template <class Function> ND_MEMBER void each_chunk(Function of_chunk)
+    {
+        const int chunks = (longest + ND_CHUNK - 1) / ND_CHUNK;
+        const long long all = (long long)rows * chunks;
+        nd_source_row next = {};
+        if (warp() < all) next = row_of(row_of_chunk(warp(), chunks));
+        ND_ROLLED
+        for (long long i = warp(); i < all;) {
+            const int row = row_of_chunk(i, chunks);
+            const nd_source_row r = next;
+            const long long first = r.begin + (i - (long long)row * chunks) * ND_CHUNK, last = r.begin + r.length;
+            i += warps;
+            if (i < all) next = row_of(row_of_chunk(i, chunks));
+            if (first < last) of_chunk(row, r.back, first, last < first + ND_CHUNK ? last : first + ND_CHUNK);
+        }
+    }
+
+    static ND_MEMBER int row_of_chunk(long long i, int chunks) { return chunks == 1 ? (int)i : (int)(i / chunks); }
 
     ND_MEMBER real units_in(int j) const { return per_unit ? per_unit[j] : one_per_unit; }
 };

@@ -7,8 +7,9 @@ enum { ND_STEPS_OF_TURN = ND_WINDOW ? ND_WINDOW : 1 };
 enum { ND_LOOK = ND_STEPS_OF_TURN < 8 ? ND_STEPS_OF_TURN : 8 };     /* rows that are looked at together */
 
 /* Words of `swept`: synapses have applied what they saw before a step; the same, as it was before a
- * sweep that is going on; a sweep to this step is asked for; pieces in the list. */
-enum { ND_SWEPT = 0, ND_SWEPT_BEFORE = 2, ND_FULL = 3, ND_LISTED = 4 };
+ * sweep that is going on; a sweep to this step is asked for; pieces in the list; texts of intervals that
+ * were due before a step have been run; the same, before a sweep. */
+enum { ND_SWEPT = 0, ND_SWEPT_BEFORE = 2, ND_FULL = 3, ND_LISTED = 4, ND_TEXTS_RUN = 5, ND_TEXTS_RUN_BEFORE = 6 };
 
 struct nd_events_of {       /* the rows of a variable of events */
     const real *ring;
@@ -36,7 +37,7 @@ enum { ND_TOGETHER = ND_STEPS_OF_TURN == 1 ? ND_WARP : ND_WARP < 4 ? 1 : ND_WARP
 template <class Synapses, typename Code, typename Slot> struct nd_learning_rows {
     typedef typename Synapses::Rule Rule;
     typedef typename Synapses::Source Source;
-    static const int PRE = Rule::PRE, OWN = Rule::OWN, MODULATORS = Rule::MODULATORS;
+    static const int PRE = Rule::PRE, OWN = Rule::OWN;
     static const int PIECE = Synapses::BESIDE * ND_WARP;        /* connections that a warp takes at once */
     Synapses synapses;
     const int2 *scanned;        /* (rows,): element and a */
@@ -46,7 +47,7 @@ template <class Synapses, typename Code, typename Slot> struct nd_learning_rows 
     const Code *code;           /* the place of each target */
     real *own[OWN];             /* weight, then the variables of each synapse */
     nd_events_of from, to;      /* spikes of the sources, of the targets */
-    int targets, first_target, longest_back;
+    int targets, first_place, first_target, longest_back;   /* targets between those that have synapses */
     int *unswept;               /* spikes of each target since the last sweep */
     int *arrivals, *next_arrivals;              /* (rows, 2) */
     real *pre[PRE + 1], *next_pre[PRE + 1];     /* (rows, 2) */
@@ -60,15 +61,18 @@ template <class Synapses, typename Code, typename Slot> struct nd_learning_rows 
     unsigned turns, width;      /* rows of slots, slots of a row */
     const real *per_unit;       /* of each target, or null */
     real one_per_unit, largest;
-    const int *released[MODULATORS + 1];        /* elements whose spikes are doses, */
-    int releasing[MODULATORS + 1];              /* and how many */
-    real *level;                /* modulators after the last doses before this step, */
-    int *dosed;                 /* and the steps of these */
-    long long *doses;           /* (modulators, 2): doses of this step, and the step */
 
     ND_MEMBER int warp() const { return nd_own_warp() - first_warp; }
     ND_MEMBER int thread() const { return warp() * ND_WARP + nd_lane(); }
     ND_MEMBER int threads() const { return warps * ND_WARP; }
+
+    /* The number of this warp where the last warps of each block come first: the first ones have
+     * components. */
+    ND_MEMBER int last_first() const
+    {
+        const int each = ND_THREADS / ND_WARP, blocks = warps / each;
+        return !ND_DIRECT || warp() >= blocks * each ? warp() : (each - 1 - warp() % each) * blocks + warp() / each;
+    }
 
     ND_MEMBER nd_source_row row_of(int row) const
     {
@@ -82,19 +86,19 @@ template <class Synapses, typename Code, typename Slot> struct nd_learning_rows 
         if (!to.ring) return;
         const int part = nd_lane() / ND_TOGETHER, parts = ND_WARP / ND_TOGETHER;
         ND_ROLLED
-        for (int base = warp() * ND_TOGETHER; base < targets; base += warps * ND_TOGETHER) {
-            const int j = base + nd_lane() % ND_TOGETHER;
+        for (int base = last_first() * ND_TOGETHER; base < targets; base += warps * ND_TOGETHER) {
+            const int mine = base + nd_lane() % ND_TOGETHER, j = first_place + mine;
             unsigned bits = 0;
             for (int row = lo + part; row <= hi; row += ND_LOOK * parts) {
                 real x[ND_LOOK];
                 for (int i = 0; i < ND_LOOK; ++i)
-                    x[i] = row + i * parts <= hi && j < targets ? to.at(row + i * parts, first_target + j) : (real)0;
+                    x[i] = row + i * parts <= hi && mine < targets ? to.at(row + i * parts, first_target + j) : (real)0;
                 for (int i = 0; i < ND_LOOK; ++i) bits |= (unsigned)(x[i] != 0) << (row + i * parts - lo & 31);
             }
             for (int d = ND_TOGETHER; d < ND_WARP; d *= 2) bits |= nd_across(bits, d);
             for (unsigned some = nd_ballot(bits != 0 && part == 0); some; some &= some - 1) {
                 const int lane = __ffs((int)some) - 1;
-                add_spikes(base + lane, lo, nd_from(bits, lane), hi);
+                add_spikes(first_place + base + lane, lo, nd_from(bits, lane), hi);
             }
         }
     }
@@ -147,60 +151,28 @@ template <class Synapses, typename Code, typename Slot> struct nd_learning_rows 
         unswept[j] = left;
     }
 
+    /* Note up to which step all synapses have been brought in this part of a turn, for the next part. */
+    ND_MEMBER void mark(bool visited, int n) const
+    {
+        swept[ND_SWEPT_BEFORE] = visited ? n : swept[ND_SWEPT];
+        swept[ND_TEXTS_RUN_BEFORE] = visited ? n + 1 : swept[ND_TEXTS_RUN];
+    }
+    ND_MEMBER void mark_after(bool visited, int n) const
+    {
+        swept[ND_SWEPT] = visited ? n + 1 : swept[ND_SWEPT_BEFORE];
+        swept[ND_TEXTS_RUN] = visited ? n + 1 : swept[ND_TEXTS_RUN_BEFORE];
+    }
+
     /* Copy the state that the last arrivals of a source row have left. */
     ND_MEMBER void settle(int row)
     {
+        if (ND_DIRECT && next_arrivals[2 * row] <= arrivals[2 * row]) return;
         for (int i = 2 * row; i < 2 * row + 2; ++i) {
             arrivals[i] = next_arrivals[i];
             for (int v = 0; v < PRE; ++v) pre[v][i] = next_pre[v][i];
         }
-        found[row] = 0;
-    }
-
-    /* Count the doses of step n, after those before have been added to the modulators. */
-    ND_MEMBER void find_doses(int n)
-    {
-        if (!MODULATORS || warp() != warps / 2) return;
-        add_doses();
-        for (int v = 0; v < MODULATORS; ++v) {
-            long long count = 0;
-            for (int i = nd_lane(); i < releasing[v]; i += ND_WARP) count += nd_spikes(from.at(n, __ldg(released[v] + i)));
-            count = nd_total(count);
-            if (nd_lane() == 0) {
-                doses[2 * v] = count;
-                doses[2 * v + 1] = n;
-            }
-        }
-    }
-
-    ND_MEMBER void add_doses()
-    {
-        take_modulators(true);
-        for (int v = 0; v < MODULATORS; ++v) {
-            if (nd_lane() != 0) continue;
-            level[v] = synapses.level[v];
-            dosed[v] = synapses.dosed[v];
-            doses[2 * v] = 0;
-        }
-    }
-
-    /* What synapses know of modulators, before or after the doses of this step. */
-    ND_MEMBER void take_modulators(bool after)
-    {
-        for (int v = 0; v < MODULATORS; ++v) {
-            synapses.level[v] = level[v];
-            synapses.dosed[v] = dosed[v];
-            if (after && doses[2 * v]) take_dose(v);
-        }
-    }
-
-    ND_MEMBER void take_dose(int v) { synapses.dose(v, doses[2 * v], (int)doses[2 * v + 1]); }
-
-    ND_MEMBER bool doses_came() const
-    {
-        bool any = false;
-        for (int v = 0; v < MODULATORS; ++v) any |= doses[2 * v] != 0;
-        return any;
+        if (ND_DIRECT) next_arrivals[2 * row] = ND_NEVER;
+        else found[row] = 0;
     }
 
     ND_MEMBER void find_arrivals(int lo, int hi)
@@ -265,19 +237,41 @@ template <class Synapses, typename Code, typename Slot> struct nd_learning_rows 
         }
     }
 
-    /* The last arrivals of a source row and its traces, before or after the arrivals of this turn. */
-    ND_MEMBER Source source(int row, bool after) const
+    /* The last arrivals of a source row and its traces, before or after the arrivals of this turn. In
+     * direct turns: before those of step n. Then the other one of the two states may be written now. */
+    ND_MEMBER Source source(int row, int n, bool after) const
     {
-        const bool next = after && found[row];
-        const int *const at = next ? next_arrivals : arrivals;
+        if (!ND_DIRECT) return after && found[row] ? state(next_arrivals, next_pre, row) : state(arrivals, pre, row);
+        const Source s = state(arrivals, pre, row), t = state(next_arrivals, next_pre, row);
+        return next_is_newer(s.last, t.last, n) ? t : s;
+    }
+
+    ND_MEMBER Source state(const int *at, real *const *x, int row) const
+    {
         Source s;
         s.last = at[2 * row];
         s.earlier = at[2 * row + 1];
         for (int v = 0; v < PRE; ++v) {
-            const real *const x = next ? next_pre[v] : pre[v];
-            s.x[v] = x[2 * row];
-            s.x_earlier[v] = x[2 * row + 1];
+            s.x[v] = x[v][2 * row];
+            s.x_earlier[v] = x[v][2 * row + 1];
         }
         return s;
+    }
+
+    static ND_MEMBER bool next_is_newer(int last, int next, int n) { return last >= n || (next < n && next > last); }
+
+    /* Store the state of a source row after its arrivals in this turn, of which the first is not before
+     * step n: beside the one before. */
+    ND_MEMBER void put_source(int row, const Source &s, int n)
+    {
+        const bool here = ND_DIRECT && next_is_newer(arrivals[2 * row], next_arrivals[2 * row], n);
+        int *const at = here ? arrivals : next_arrivals;
+        real *const *const x = here ? pre : next_pre;
+        at[2 * row] = s.last;
+        at[2 * row + 1] = s.earlier;
+        for (int v = 0; v < PRE; ++v) {
+            x[v][2 * row] = s.x[v];
+            x[v][2 * row + 1] = s.x_earlier[v];
+        }
     }
 };

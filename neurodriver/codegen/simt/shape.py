@@ -45,6 +45,8 @@ class Shape:
         Whether there are connections that learn.
     every : bool
         Whether something happens to them at intervals.
+    direct : bool
+        Whether their turns have no scan: see ``learning_direct.cuh``.
     sums : tuple of tuple of int
         Steps of the intervals of each set of connections whose texts read sums over synapses.
     waiting : int
@@ -80,6 +82,7 @@ class Shape:
     gates: bool = False
     learns: bool = False
     every: bool = False
+    direct: bool = False
     sums: tuple[tuple[int, ...], ...] = ()
     waiting: int = 0
     caches_dirty: bool = False
@@ -125,6 +128,8 @@ class Shape:
         turns = (last - 1) // self.window - first // self.window + 1
         if not self.learns:
             return within + 2 * turns
+        if self.direct:
+            return within + 2 * turns + 2
         longer = last - 1 > max(first, (last - 1) // self.window * self.window)
         due = {n for one in self.sums for steps in one for n in _multiples(steps, first, last)}
         sums = 2 * self.texts * len(due)

@@ -82,8 +82,9 @@ template <class R, int depth, int beside> struct nd_synapses {
         rule.on_spike(own, b);
     }
 
-    /* What an event of step n finds at a synapse, after spike q of its target j. */
-    ND_METHOD Before at_synapse(int j, int q, const Source &s, int n) const
+    /* What an event of step n finds at a synapse, after spike q of its target j; `newest`: traces after
+     * the last spike, or null. */
+    ND_METHOD Before at_synapse(int j, int q, const Source &s, int n, const real *newest = nullptr) const
     {
         const int latest = spikes[entry(j, q)] + back;
         q += Order::skips(n, latest);
@@ -92,7 +93,7 @@ template <class R, int depth, int beside> struct nd_synapses {
         b.arrival = n - s.last;
         b.spike = n - back - spikes[last];
         for (int v = 0; v < PRE; ++v) b.x[v] = s.x[v];
-        for (int v = 0; v < POST; ++v) b.y[v] = post[v][last];
+        for (int v = 0; v < POST; ++v) b.y[v] = newest && q == 0 ? newest[v] : post[v][last];
         for (int v = 0; v < Rule::VALUES; ++v) b.value[v] = value[v].at(n - back, j);
         if (Rule::ELAPSES) b.elapsed = Order::elapsed(n, s.last, latest, dosed);
         Order::modulate(b, n, level, dosed);
@@ -100,9 +101,9 @@ template <class R, int depth, int beside> struct nd_synapses {
     }
 
     /* `count` spikes arrive in step n, after spike q of target j; returns what one carries. */
-    ND_METHOD real arrive(real *own, int j, int q, const Source &s, int n, int count) const
+    ND_METHOD real arrive(real *own, int j, int q, const Source &s, int n, int count, const real *newest) const
     {
-        const Before b = at_synapse(j, q, s, n);
+        const Before b = at_synapse(j, q, s, n, newest);
         if (Rule::DRIFTS) rule.between(own, b);
         return rule.on_arrival(own, b, (real)count);
     }

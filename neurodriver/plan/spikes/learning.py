@@ -62,6 +62,9 @@ SHORT_PIECE = 32
 MODULATORS = 8
 """Modulators of a rule at most."""
 
+LEVELS = 32
+"""Steps of the past whose levels are kept for texts of intervals: ``ND_LEVELS`` of a GPU."""
+
 
 @dataclass
 class LearningPlan(Gather):
@@ -214,13 +217,16 @@ class LearningPlan(Gather):
     def _lists(self, owner: Owner, real: DTypeLike) -> list[Array]:
         """Return the rows by which the warps of a GPU know of arrivals."""
         sources = 2 * self.rows_of_sources
-        out = [zeros(self.key(owner, "next arrivals"), sources, np.int32, Role.SCRATCH)]
+        never = np.full(sources, NEVER, np.int32)
+        out = [row(self.key(owner, "next arrivals"), never, Role.SCRATCH)]
         out += [
             zeros(self.key(owner, f"next {n}"), sources, real, Role.SCRATCH) for n in self.rule.pre
         ]
         out.append(zeros(self.key(owner, "found"), self.rows_of_sources, np.uint32, Role.SCRATCH))
         pieces = 4 * self.limits["pieces"]
         out.append(zeros(self.key(owner, "doses"), 2 * MODULATORS, np.int64, Role.SCRATCH))
+        kept = LEVELS * max(len(self.rule.doses()), 1)
+        out.append(zeros(self.key(owner, "levels"), kept, real, Role.SCRATCH))
         return [*out, zeros(self.key(owner, "pieces"), pieces, np.uint32, Role.SCRATCH)]
 
 
