@@ -50,10 +50,12 @@ class ComputedConnections:
     def members(self) -> dict[str, list[str]]:
         """Return ``find``, which all others ask."""
         axes, gather = self.gather.axes, self.gather
+        box = gather.limits["box"]
+        kind = "unsigned" if gather.limits["own"] * box < 1 << 32 else "unsigned long long"
         lines = [
-            f"const long long nd_s = nd_p / {gather.limits['box']};",
-            f"unsigned nd_e = (unsigned)(nd_p - nd_s * {gather.limits['box']});",
-            "unsigned nd_i = (unsigned)nd_s;",
+            f"const unsigned nd_s = (unsigned)(({kind})nd_p / {box}u);",
+            f"unsigned nd_e = (unsigned)nd_p - nd_s * {box}u;",
+            "unsigned nd_i = nd_s;",
             "long long nd_t = 0;",
             "bool nd_there = true;",
         ]
@@ -82,7 +84,7 @@ class ComputedConnections:
         if gather.squared < float("inf"):
             lines.append(f"nd_there = nd_there && nd_d2 <= {gather.squared!r};")
         if gather.self_at is not None:
-            lines.append(f"nd_there = nd_there && nd_t != nd_s + {gather.self_at}ll;")
+            lines.append(f"nd_there = nd_there && nd_t != (long long)nd_s + {gather.self_at};")
         lines.append("return nd_there ? (int)nd_t : -1 - (int)nd_t;")
         head = f"int find(long long nd_p, double &nd_d2, double (&nd_way)[{max(len(axes), 1)}])"
         return {head: lines}
@@ -115,11 +117,12 @@ class ComputedConnections:
     def multiple(self) -> list[str]:
         """Return the lines of ``multiple``."""
         unit = f"__ldg({self.pointer('per_unit', 'double')} + {self.gather.limits['first']} + nd_t)"
+        sign = "*" if self.gather.limits["powers"] else "/"
         return [
             "(void)nd_q;",
             *self._found(self.gather.texts[0]),
             "if (nd_t < 0) return 0;",
-            f"return (int)nd_rint(nd_x / {unit});",
+            f"return (int)nd_rint(nd_x {sign} {unit});",
         ]
 
     def functions(self) -> dict[str, list[str]]:

@@ -35,7 +35,8 @@ class ComputedThere(StencilRows):
     """The plan of a projection whose connections are computed, on a GPU.
 
     Arrays, of each axis d: ``to<d>``, (sources, most), the targets of each source index, -1: none;
-    ``way<d>``, how far they are, in double precision. ``per_unit`` has the unit of each target.
+    ``way<d>``, how far they are, in double precision. ``per_unit`` has 1 over the unit of each
+    target where all are powers of two, and else the unit.
 
     Attributes
     ----------
@@ -153,6 +154,8 @@ def rows_there(
     group = circuit.groups[one.group]
     begins = layout.segment(one.group, variable).start
     own = len(links.ends.source)
+    powers = bool((np.frexp(unit)[0] == 0.5).all())  # then 1 / unit is exact, and so is the product
+    unit = 1.0 / unit if powers else unit
     block = [[0, begins, begins + group.count, 0]]
     gather.arrays |= {"block": np.array(block, np.int64), "per_unit": unit}
     near = box if one.shortest == 1 else 0
@@ -163,6 +166,7 @@ def rows_there(
         "targets": len(links.ends.target),
         "first": first,
         "box": box,
+        "powers": int(powers),
         "soon": near,
         "ahead": ahead,
         "latency": one.longest,

@@ -156,7 +156,7 @@ def _possible(layout: Layout, one: Drawn) -> str:
         return f"{where}, {even}, each with one delay, and its weight no distribution"
     if not layout.target.threads:
         return "for weighted spikes that act a step later or more"
-    where = "for weighted spikes between whole populations on regular axes without a mask"
+    where = "for weighted spikes between whole populations on axes without a mask"
     return f"{where}, whose weights and delays are numbers or formulas"
 
 
