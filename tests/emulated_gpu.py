@@ -632,10 +632,10 @@ def list_events(
 
 
 def enter_events(
-    begin: int, rows: int, column: int, value: int, table: int, count: int, steps: int, kind: Any
+    begin: int, column: int, value: int, rows: int, table: int, count: int, steps: int, kind: Any
 ) -> None:
     """Write the events of steps into their rows."""
-    ends, row = at(begin, (steps + 1,), np.int64), at(rows, (steps,), np.int32)
+    ends, row = at(begin, (steps + 1,), np.int32), at(rows, (steps,), np.int32)
     out = at(table, (int(row.max()) + 1, count), kind)
     where = np.repeat(row, np.diff(ends)), at(column, (int(ends[-1]),), np.int32)
     out[where] = at(value, (int(ends[-1]),), kind)

@@ -1,4 +1,7 @@
-"""The kernels of ``event_lists.cuh``, compiled for a CPU: their threads are threads of the host."""
+"""The kernels of ``event_lists.cuh`` and ``trains.cuh``, compiled for a CPU.
+
+Their threads are threads of the host.
+"""
 
 from __future__ import annotations
 
@@ -31,6 +34,7 @@ static thread_local nd_index threadIdx;
 static nd_index blockIdx, gridDim;
 static std::barrier<> *nd_meeting;
 static void __syncthreads() { nd_meeting->arrive_and_wait(); }
+static unsigned atomicAdd(unsigned *p, unsigned x) { return __atomic_fetch_add(p, x, 0); }
 static int __popc(unsigned x) { return std::popcount(x); }
 static int __ffs(int x) { return x ? std::countr_zero((unsigned)x) + 1 : 0; }
 """
@@ -58,10 +62,27 @@ extern "C" void run_nd_list_events(int n, const unsigned *a, unsigned b, unsigne
 {
     nd_run(nd_list_events, n, a, b, c, d, e, f, g, h);
 }
-extern "C" void run_nd_enter_events(int n, const long long *a, const int *b, const int *c,
-                                    const real *d, real *e, long long f, long long g)
+extern "C" void run_nd_enter_events(int n, const int *a, const int *b, const real *c,
+                                    const int *d, real *e, long long f, long long g)
 {
     nd_run(nd_enter_events, n, a, b, c, d, e, f, g);
+}
+"""
+
+
+_TRAINS = """
+extern "C" void run_nd_draw_trains(int n, const nd_trains *a, long long b, long long c,
+                                   unsigned *d, int *e, unsigned f)
+{
+    nd_run(nd_draw_trains, n, a, b, c, d, e, f);
+}
+extern "C" void run_nd_place_trains(int n, unsigned *a, unsigned b, unsigned c, int *d)
+{
+    nd_run(nd_place_trains, n, a, b, c, d);
+}
+extern "C" void run_nd_limit_trains(int n, const int *a, unsigned b, unsigned c, unsigned d, int *e)
+{
+    nd_run(nd_limit_trains, n, a, b, c, d, e);
 }
 """
 
@@ -72,7 +93,9 @@ def _library(dtype: str) -> ct.CDLL:
     few = text.replace("ND_LISTING = 256", f"ND_LISTING = {THREADS}")
     assert few != text
     real = "float" if dtype == "float32" else "double"
-    return build([(_HEAD + few + _TAIL, (f"-DREAL={real}",))])[0]
+    names = "native/math.h", "native/philox.h", "codegen/simt/trains.cuh"
+    trains = "\n".join(map(header, names))
+    return build([(_HEAD + few + trains + _TAIL + _TRAINS, (f"-DREAL={real}",))])[0]
 
 
 def launcher(dtype: str) -> Callable[..., None]:

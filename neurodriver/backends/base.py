@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from ..inputs.trains import TrainSpan
 from .tables import EventTable, InputTable, PeerRows, Probe
 
 if TYPE_CHECKING:
@@ -136,6 +137,27 @@ class Backend(Protocol):
     def close(self) -> None:
         """Give threads and memory back."""
         ...
+
+
+class TrainStaging(Protocol):
+    """What brings inputs to a device that can draw their trains."""
+
+    @property
+    def draws(self) -> frozenset[int]:
+        """Tables of inputs whose trains it may be given instead of events."""
+        ...
+
+    def draw(self, table: int, span: TrainSpan) -> None:
+        """Take the trains of an input for the next call, instead of what its table says."""
+        ...
+
+
+@runtime_checkable
+class DrawsTrains(Backend, Protocol):
+    """A backend that draws the trains of some inputs itself."""
+
+    @property
+    def staging(self) -> TrainStaging: ...
 
 
 @runtime_checkable

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from ..plan.program import Program
     from ..plan.spikes.drawer import Drawer
     from .base import Backend
-    from .cuda.peers import Trial
 
 EXECUTORS = ("resident", "stepwise")
 WAITS = ("spin", "yield")
@@ -223,11 +222,24 @@ def gpu_of(choice: Choice) -> str:
     return place_of(gpu_number(choice))
 
 
-def trial_of(choice: Choice) -> Trial:
-    """Return what finds whether its GPU reaches the memory of others."""
+def reaching_gpus(
+    choices: Sequence[Choice], everywhere: Callable[[Callable[[], list[Any]]], list[Any]]
+) -> int:
+    """Return the number of GPUs where all of them reach each other's memory, else 0.
+
+    Parameters
+    ----------
+    choices : sequence of Choice
+        Of this process.
+    everywhere : callable
+        Returns what all processes have found, those of this one included.
+    """
     from .cuda.peers import Trial
 
-    return Trial(gpu_number(choice))
+    trials = [Trial(gpu_number(choice)) for choice in choices]
+    offers = everywhere(lambda: [one.offer for one in trials])
+    reach = everywhere(lambda: [one.reaches(offers) for one in trials])
+    return len(reach) if all(reach) else 0
 
 
 def gpu_number(choice: Choice) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes as ct
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +24,14 @@ class InputTable(ct.Structure):
     """Values that one input injects during a chunk of steps.
 
     Rows of a table, or, where ``begin`` is not null, the events of an `EventChunk`.
+
+    Attributes
+    ----------
+    events : float
+        Number of events in a step on average; infinite where rows may come.
     """
+
+    events = math.inf
 
     _fields_ = [("ring", _i64), ("first", _i64), ("count", _i64), ("table", _ptr),
                 ("row_of_step", _ptr), ("version", _i64), ("back", _i64), ("begin", _ptr),

@@ -23,7 +23,7 @@ from .groups import Connections as Connections
 from .groups import Group as Group
 from .groups import Numbered
 from .groups import Port as Port
-from .groups import told as told
+from .groups import column_bytes as column_bytes
 from .readers import CircuitReaders
 from .selection import Selection, named_populations, whole
 from .summary import circuit_html, circuit_text
@@ -359,18 +359,18 @@ def hash_of(circuit: Circuit, layers: bool = True) -> str:
         elif group.names is not None:
             state.update("\0".join(group.uids.tolist()).encode())
         for name, column in sorted({**group.params, **group.labels}.items()):
-            state.update(told(name, column))
+            state.update(column_bytes(name, column))
         if group.phase:
             state.update(f"phase {group.phase};".encode())
         if (group.every, group.first) != (1, 0):
             state.update(f"every {group.every} from {group.first};".encode())
-        for part in group.layer.told() if layers and group.layer is not None else ():
+        for part in group.layer.digest_input() if layers and group.layer is not None else ():
             state.update(part)
     for name, space in sorted(circuit.spaces.items()):
         state.update(f"space {name!r};".encode())
-        for part in space.told():
+        for part in space.digest_input():
             state.update(part)
     for links in circuit.connections:
-        for part in links.told():
+        for part in links.digest_input():
             state.update(part)
     return state.hexdigest()

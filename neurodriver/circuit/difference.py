@@ -26,15 +26,16 @@ def _differences(saved: Circuit, here: Circuit) -> Iterator[str]:
     if saved.random_namespace != here.random_namespace:
         yield "the namespace of its random numbers"
     for name in sorted({*saved.spaces, *here.spaces}):
-        told = [b"".join(one.spaces[name].told()) for one in (saved, here) if name in one.spaces]
-        if len(set(told)) > 1 or len(told) == 1:
+        spaces = (one.spaces[name] for one in (saved, here) if name in one.spaces)
+        given = [b"".join(space.digest_input()) for space in spaces]
+        if len(set(given)) > 1 or len(given) == 1:
             yield f"the axes or positions of {quoted(name)}"
     counts = len(saved.connections), len(here.connections)
     if counts[0] != counts[1]:
         yield f"it had {counts[0]} sets of connections, and has {counts[1]} here"
         return
     for links, other in zip(saved.connections, here.connections, strict=True):
-        if b"".join(links.told()) != b"".join(other.told()):
+        if b"".join(links.digest_input()) != b"".join(other.digest_input()):
             yield f"the connections {quoted(_name_of(other))}"
 
 
@@ -50,7 +51,7 @@ def _of_groups(was: Group, now: Group) -> Iterator[str]:
             yield f"{quoted(name)} of {was.name} is given in one of them alone"
         elif not np.array_equal(columns[0][name], columns[1][name], equal_nan=_real(columns, name)):
             yield f"{quoted(name)} of {was.name}"
-    layers = [b"" if one.layer is None else b"".join(one.layer.told()) for one in (was, now)]
+    layers = [b"".join(one.layer.digest_input()) if one.layer else b"" for one in (was, now)]
     if layers[0] != layers[1]:
         yield f"the fields or sources of {was.name}"
     if (was.phase, was.every, was.first) != (now.phase, now.every, now.first):

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import Faults, quoted
-from .circuit import Circuit, Column, Connections, told
+from .circuit import Circuit, Column, Connections, column_bytes
 from .distributions import Distribution, Law, law_of
 from .drawing import FURTHER, Rows
 from .formula import KIND, Formula
@@ -206,7 +206,7 @@ class Drawn(Connections):
             return getattr(self._columns, name)
         raise AttributeError(f"connections have no attribute {name!r}")
 
-    def told(self) -> Iterator[bytes]:
+    def digest_input(self) -> Iterator[bytes]:
         """Yield what the digest takes in: the rule, not what it draws."""
         given = self.projection
         # float(): a number of numpy and one of Python are the same
@@ -217,12 +217,12 @@ class Drawn(Connections):
         ]
         yield f"{self.variable}:{self.access};{self.key};{self.ends};{fields};{laws};".encode()
         if self.plasticity is not None:
-            yield f"{self.plasticity.told()};{self.learning};".encode()
+            yield f"{self.plasticity.digest_input()};{self.learning};".encode()
         for said in (given.rule.text, given.weight, given.delay):
             if isinstance(said, Formula) or (isinstance(said, str) and said):
                 yield f"{said};".encode()
         for name, column in sorted(given.rule.columns.items()):
-            yield told(name, column)
+            yield column_bytes(name, column)
 
 
 def warn_of_none(links: Drawn, faults: Faults) -> None:

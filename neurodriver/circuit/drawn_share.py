@@ -32,7 +32,7 @@ class Numbering:
     def __init__(self, table: NDArray[np.int32]) -> None:
         self.table = table
         self._runs: dict[range, list[tuple[int, int]]] = {}
-        self._told: dict[range, bytes] = {}
+        self._digests: dict[range, bytes] = {}
 
     def of(self, components: range) -> NDArray[np.int32]:
         """Return the numbers of some components."""
@@ -53,11 +53,11 @@ class Numbering:
         runs = self.runs(components)
         return range(runs[0][0], runs[-1][1]) if runs else range(0)
 
-    def told(self, components: range) -> bytes:
+    def digest_input(self, components: range) -> bytes:
         """Return what a digest takes in of some components."""
-        if components not in self._told:
-            self._told[components] = hashlib.sha256(self.of(components).tobytes()).digest()
-        return self._told[components]
+        if components not in self._digests:
+            self._digests[components] = hashlib.sha256(self.of(components).tobytes()).digest()
+        return self._digests[components]
 
 
 class PartNumbers:
@@ -141,10 +141,10 @@ class DrawnShare(Drawn):
         given = self.projection.rule, self.ends, self.key, *laws, window, threads
         return Rows(*given, numbers=self.targets)
 
-    def told(self) -> Iterator[bytes]:
-        yield from super().told()
-        yield self.source_numbers.told(self.ends.source)
-        yield self.target_numbers.told(self.ends.target)
+    def digest_input(self) -> Iterator[bytes]:
+        yield from super().digest_input()
+        yield self.source_numbers.digest_input(self.ends.source)
+        yield self.target_numbers.digest_input(self.ends.target)
 
 
 def is_divided(circuit: Circuit, links: Connections) -> bool:

@@ -187,10 +187,10 @@ class Layer:
     fields: Mapping[str, FieldValue] = field(default_factory=dict)
     sources: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
-    def told(self) -> Iterator[bytes]:
+    def digest_input(self) -> Iterator[bytes]:
         """Yield what the digest of a circuit takes in; nothing without fields and sources."""
         for name, one in sorted(self.fields.items()):
-            yield told(f"field {name} {one.name}", one.values)
+            yield column_bytes(f"field {name} {one.name}", one.values)
             yield f"{one.shapes!r};".encode()
         for name, some in sorted(self.sources.items()):
             yield f"source {name}: {some!r};".encode()
@@ -365,14 +365,14 @@ class Connections:
         """Return these connections as columns: themselves, unless a rule gives them."""
         return self
 
-    def told(self) -> Iterator[bytes]:
+    def digest_input(self) -> Iterator[bytes]:
         """Yield what the digest of a circuit takes in."""
         yield f"{self.variable}:{self.access};".encode()
         if self.plasticity is not None:
-            yield f"{self.plasticity.told()};".encode()
+            yield f"{self.plasticity.digest_input()};".encode()
         ends = {"source": self.source, "target": self.target, "delay": self.delay}
         for name, column in [*ends.items(), *sorted(self.data.items())]:
-            yield told(name, column)
+            yield column_bytes(name, column)
 
 
 def joined_params(
@@ -395,7 +395,7 @@ def joined_params(
     return out
 
 
-def told(name: str, column: Column) -> bytes:
+def column_bytes(name: str, column: Column) -> bytes:
     """Return a column as the digest takes it in; columns of other shapes or names differ."""
     head = f"{name}:{column.dtype}:{column.shape};".encode()
     return head + np.ascontiguousarray(column).tobytes()

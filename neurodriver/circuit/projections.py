@@ -54,8 +54,8 @@ class Projection:
         Factor of each connection, for accesses that take one. A `Formula` computes it from the
         places of its ends, under a rule of place. A text is a formula, too, such as
         ``"filters[theta, dy, dx]"``: it reads a field of the target or of the source.
-    delay : float, Distribution or Formula
-        Latency in seconds.
+    delay : float, Distribution, Formula or str
+        Latency in seconds. A text is a formula, such as ``"1e-3 + 1e-4 * d"``.
     variable : str, optional
         The variable that flows; found by default.
     name : str
@@ -137,8 +137,8 @@ class Projection:
         bound.apply_defaults()
         _, *values = bound.arguments.items()
         vars(self).update(("access", v) if name == "receptor" else (name, v) for name, v in values)
-        if isinstance(self.weight, str):
-            vars(self)["weight"] = Formula(self.weight)
+        texts = {n: vars(self)[n] for n in ("weight", "delay") if isinstance(vars(self)[n], str)}
+        vars(self).update((name, Formula(text)) for name, text in texts.items())
 
     @property
     def label(self) -> str:

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import CircuitError, near, quoted
 from .axis import Axis, AxisRun, axis_of
-from .groups import told
+from .groups import column_bytes
 from .members import Rows, rows_of
 from .numbers import real
 
@@ -56,7 +56,7 @@ class Space(ABC):
         """Return the cells' numbers as an array that is indexed, -1 where there is no cell."""
 
     @abstractmethod
-    def told(self) -> Iterator[bytes]:
+    def digest_input(self) -> Iterator[bytes]:
         """Yield what the digest of a circuit takes in."""
 
     @abstractmethod
@@ -173,13 +173,13 @@ class AxisGrid(Space):
         numbers = self.numbers()
         return AxisGrid(self.axes, (numbers >= 0) & cells[numbers])
 
-    def told(self) -> Iterator[bytes]:
+    def digest_input(self) -> Iterator[bytes]:
         for name, axis in self.axes.items():
             yield f"axis {name}:{axis.count}:{axis.step!r}:{axis.period!r};".encode()
             if axis.positions is not None:
-                yield told(name, axis.positions)
+                yield column_bytes(name, axis.positions)
         if self.mask is not None:
-            yield told("mask", self.mask)
+            yield column_bytes("mask", self.mask)
 
 
 class Points(Space):
@@ -216,9 +216,9 @@ class Points(Space):
     def taken(self, cells: NDArray[np.bool_]) -> Points:
         return Points(self.names, self._positions[cells], self.period)
 
-    def told(self) -> Iterator[bytes]:
+    def digest_input(self) -> Iterator[bytes]:
         yield f"points {self.names!r}:{self.period!r};".encode()
-        yield told("positions", self._positions)
+        yield column_bytes("positions", self._positions)
 
 
 def sizes_of(spaces: Mapping[str, Space]) -> dict[str, dict[str, int]]:

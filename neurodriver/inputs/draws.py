@@ -41,23 +41,29 @@ class Draws:
 
     Inputs of different ``purpose``, their kind and variable, draw independent numbers; so do equal
     uids of different namespaces. So many ``threads`` draw them; the numbers do not depend on it.
+
+    Attributes
+    ----------
+    uid_keys : (n,) uint64
+    seed : int
+        Of input, purpose and user together.
     """
 
     def __init__(self, uids: Sequence[str], seed: int, purpose: str, namespace: str = "") -> None:
         self.namespace, self.threads = namespace, 1
-        self._key = uid_keys(uids, namespace)
+        self.uid_keys = uid_keys(uids, namespace)
         text = f"{purpose} {seed}".encode()
-        self._seed = int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little")
+        self.seed = int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little")
 
     @property
     def keys(self) -> NDArray[np.uint64]:
         """Keys that tell its columns from those of other inputs, too, (n,)."""
-        return self._key ^ np.uint64(self._seed)
+        return self.uid_keys ^ np.uint64(self.seed)
 
     def of(self, columns: NDArray[np.int64]) -> Draws:
         """Return the draws of some columns alone."""
         other = copy.copy(self)
-        other._key = np.ascontiguousarray(self._key[columns])
+        other.uid_keys = np.ascontiguousarray(self.uid_keys[columns])
         return other
 
     def call(
@@ -68,8 +74,8 @@ class Draws:
         ``steps`` are drawn where ``out`` has no row for them; ``arguments`` follow the rows.
         """
         count = len(out) if steps is None else steps
-        threads = min(self.threads, 1 + max(count * len(self._key), out.size) // _SHARE)
-        rows = _DrawStruct(self._key.ctypes.data, self._seed, len(self._key), first, count,
+        threads = min(self.threads, 1 + max(count * len(self.uid_keys), out.size) // _SHARE)
+        rows = _DrawStruct(self.uid_keys.ctypes.data, self.seed, len(self.uid_keys), first, count,
                            out.ctypes.data, threads)  # fmt: skip
         numbers = {float: ct.c_double, int: ct.c_longlong}
         converted = [

@@ -24,7 +24,7 @@ from ..errors import InputError
 from ..quantities import number_of_seconds
 from .base import Chunk, EventChunk, Input, active_steps, check_span, values_for
 from .draws import Draws, poisson_table
-from .trains import SELDOM, Trains
+from .trains import SELDOM, Trains, TrainSpan
 from .weights import warn_of_weights
 
 MOST_EVENTS = 500.0
@@ -117,6 +117,19 @@ class _TrainInput(_RandomInput):
         if b - a < steps:
             begin = np.pad(begin[: b - a + 1], (a, steps - b), mode="edge")
         return EventChunk(events.count, begin, events.column, events.value, events.sound)
+
+    def trains(self, number: int, first: int, steps: int) -> TrainSpan | None:
+        """Return the events of steps before they are drawn; None where some are drawn by steps."""
+        own = type(self).chunk is _TrainInput.chunk and type(self).entering is Input.entering
+        if len(self._often) or not own:
+            return None
+        active = active_steps(first, steps, self.dt, self.start, self.stop)
+        return TrainSpan(self._trains, first, steps, active if self.on else (0, 0))
+
+    @property
+    def mean_events(self) -> float:
+        """Number of events in a step on average; infinite where they come as rows."""
+        return self._mean_events if self._as_events else math.inf
 
     @property
     def _as_events(self) -> bool:

@@ -28,8 +28,8 @@ Times = NDArray[np.float64]
 CURRENT = "I"
 """Variable of an injected current."""
 
-HAIR = 1e-6
-"""Part of a step by which a time may lie after the step that it belongs to."""
+TOLERANCE = 1e-6
+"""Part of a step by which a time may lie after the step that it belongs to: it was rounded."""
 
 UNIT = "pA"
 """Unit of a current of a point neuron in the files, which is that of NEST."""
@@ -53,7 +53,7 @@ class CurrentClamp(Input):
         self.name, self.time, self.value = name, time, value
 
     def chunk(self, number: int, first: int, steps: int) -> Chunk:
-        moments = (np.arange(first, first + steps) + HAIR) * self.dt
+        moments = (np.arange(first, first + steps) + TOLERANCE) * self.dt
         piece = np.searchsorted(self.time, moments, side="right") - 1
         low, high = int(piece.min()), int(piece.max())
         known = self.value[max(low, 0) : high + 1].astype(self.dtype)

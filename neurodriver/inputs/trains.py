@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +41,47 @@ class _Window:
         return _Window(first, begin, self.column, self.value)
 
 
+@dataclass(frozen=True, eq=False)
+class TrainSpan:
+    """The events of trains in a chunk of steps, which whoever takes them draws.
+
+    Attributes
+    ----------
+    trains : Trains
+    first, steps : int
+    active : (int, int)
+        Steps of the chunk in which there are events: the first one, and the one after the last.
+    """
+
+    trains: Trains
+    first: int
+    steps: int
+    active: tuple[int, int]
+
+    @property
+    def blocks(self) -> tuple[int, int]:
+        """The first block of the steps, and the one after the last."""
+        return self.first // BLOCK, -(-(self.first + self.steps) // BLOCK)
+
+
+@runtime_checkable
+class TrainInput(Protocol):
+    """An input whose events may be drawn by whoever takes them.
+
+    Attributes
+    ----------
+    mean_events : float
+        Number of events in a step; infinite where they come as rows.
+    """
+
+    @property
+    def mean_events(self) -> float: ...
+
+    def trains(self, number: int, first: int, steps: int) -> TrainSpan | None:
+        """Return what `Input.entering` returns, before it is drawn; None where that is no train."""
+        ...
+
+
 class Trains:
     """Poisson trains of events, drawn by blocks of ``BLOCK`` steps.
 
@@ -64,6 +106,9 @@ class Trains:
     ----------
     draws : Draws
         Of these columns alone.
+    mean, none, most : (m,) array
+        Mean number of events of a block, the probability of none, and a bound.
+    single : bool
     """
 
     def __init__(
@@ -74,14 +119,24 @@ class Trains:
         single: bool,
         dtype: np.dtype,
     ) -> None:
-        self.draws, self._single, self._dtype = draws.of(columns), int(single), dtype
+        self.draws, self.single, self._dtype = draws.of(columns), single, dtype
         self._columns = columns.astype(np.int32)
-        self._mean = mean * BLOCK
-        self._none = np.exp(-self._mean)
+        self.mean = mean * BLOCK
+        self.none = np.exp(-self.mean)
         # beyond: less than 2^-60
-        self._most = (self._mean + 12 * np.sqrt(self._mean) + 30).astype(np.int64)
+        self.most = (self.mean + 12 * np.sqrt(self.mean) + 30).astype(np.int64)
         self._ahead: _Ahead | None = None
         self._known = self._draw(0, 0)
+
+    @property
+    def keys(self) -> NDArray[np.uint64]:
+        """Keys of the random numbers of the columns, (m,)."""
+        return self.draws.uid_keys
+
+    @property
+    def seed(self) -> int:
+        """Seed of all of them."""
+        return self.draws.seed
 
     def draw_ahead(self) -> None:
         """Draw the next blocks in threads from now on, before somebody asks for them."""
@@ -108,11 +163,11 @@ class Trains:
         """Return the events of the blocks from ``low`` to ``high - 1``, drawn here."""
         blocks = high - low
         begin = np.zeros(blocks * BLOCK + 1, dtype=np.int64)
-        wanted = float(self._mean.sum()) * blocks
+        wanted = float(self.mean.sum()) * blocks
         room = int(wanted + 8 * np.sqrt(wanted)) + 32
         while True:
             column, value = np.empty(room, dtype=np.int32), np.empty(room, dtype=self._dtype)
-            given = self._columns, self._mean, self._none, self._most, self._single
+            given = self._columns, self.mean, self.none, self.most, int(self.single)
             self.draws.call("nd_trains", low, value, *given, room, begin, column, steps=blocks)
             if begin[-1] >= 0:
                 return _Window(low, begin, column, value)

@@ -32,9 +32,9 @@ def put_rules(circuit: Circuit, file: h5py.File) -> dict[str, int]:
     numbers: dict[str, int] = {}
     for links in (*circuit.connections, *circuit.replaced):
         rule = links.plasticity
-        if rule is None or rule.told() in numbers:
+        if rule is None or rule.digest_input() in numbers:
             continue
-        number = numbers[rule.told()] = len(numbers)
+        number = numbers[rule.digest_input()] = len(numbers)
         at = file.create_group(f"{GROUP}/{number}")
         at.attrs["class"] = type(rule).__name__
         params = at.create_group("params").attrs
@@ -54,7 +54,7 @@ def put_learning(at: h5py.Group, links: Connections, numbers: Mapping[str, int])
     """Write which rule connections have, and their name."""
     if links.plasticity is None:
         return
-    at.attrs.update({GROUP: numbers[links.plasticity.told()], "name": links.name})
+    at.attrs.update({GROUP: numbers[links.plasticity.digest_input()], "name": links.name})
     if isinstance(links, Drawn):
         at.attrs.update({name: float(value) for name, value in links.learning.items()})
 

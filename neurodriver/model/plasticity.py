@@ -235,7 +235,7 @@ class Plasticity:
         declared = cls.synapse.get(name) or cls.params.get(name)
         return "" if declared is None else declared.unit or ""
 
-    def told(self) -> str:
+    def digest_input(self) -> str:
         """Return what the digest of a circuit takes in."""
         released = {name: [*map(str, uids)] for name, uids in self.released_by.items()}
         columns = {

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..backends.choice import Choice, agreed, gpu_of, trial_of
+from ..backends.choice import Choice, agreed, gpu_of, reaching_gpus
 from ..circuit.circuit import Circuit
 from ..errors import CircuitError, CircuitWarning, NeurodriverError, lines_of
 from ..mpi import World
@@ -219,10 +219,12 @@ class Job:
 
     def _all_reach(self, computes: bool) -> bool:
         """Return whether the GPUs of all ranks that compute reach each other's memory."""
-        trial = trial_of(self._choice() or Choice.of()) if computes else None
-        offers = [one for one in self.world.gather(trial and trial.offer) if one is not None]
-        reach = trial is None or trial.reaches(offers)
-        return all(self.world.gather(reach)) and len(offers) > 1
+        choices = [self._choice() or Choice.of()] if computes else []
+
+        def everywhere(find: Callable[[], list[Any]]) -> list[Any]:
+            return [one for found in self.world.gather(find()) for one in found]
+
+        return reaching_gpus(choices, everywhere) > 1
 
     def _choice(self) -> Choice | None:
         """Return the backend that the LPUs of this process ask for.

@@ -91,7 +91,7 @@ class PartedComponents(Components):
 
     def get(self, name: str) -> Values:
         """Return a copy of the values of a variable, a state or a parameter."""
-        if own := self._elements(name):
+        if own := self.element_names(name):
             return np.stack([np.asarray(self.get(one)) for one in own], -1).view(CopiedValues)
         self._check_name(name)
         found = self._everywhere(
@@ -107,7 +107,7 @@ class PartedComponents(Components):
         said = f"{self._said}, '{name}'"
         if at is not None:
             raise NeurodriverError(f"{said}: at= is not there in a circuit of several parts")
-        if own := self._elements(name):
+        if own := self.element_names(name):
             for element, given in zip(
                 own, parts_of_vector(values, self._shape, len(own), said), strict=True
             ):
@@ -159,7 +159,7 @@ class PartedComponents(Components):
     def _is_shared(self, name: str, values: NDArray[np.float64]) -> bool:
         """Whether a program here has one number where there will be several."""
         for here, some in self._local():
-            for part, place, _ in some._placed(name):
+            for part, place, _ in some.placed_parts(name):
                 place.check_settable(some._simulation().program)
                 one = values[here][part.out]
                 if place.one_for_all and not some._whole(part, one):

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import mpi, settings
-from ..backends.choice import Choice, gpu_of, trial_of
+from ..backends.choice import Choice, gpu_of, reaching_gpus
 from ..circuit.circuit import Circuit
 from ..circuit.partition import given_parts, partition
 from ..circuit.plastic import learning_connections
@@ -385,10 +385,7 @@ def waiting(
     if not all(gpus) or len(set(gpus)) < len(gpus) or len(gpus) < 2:
         return False, False
     tries = EXCHANGING_KERNELS and not own
-    trials = [trial_of(choice) for choice in choices] if tries else []
-    offers = everywhere(lambda: [one.offer for one in trials])
-    reach = everywhere(lambda: [one.reaches(offers) for one in trials])
-    peers = len(reach) == len(gpus) and all(reach)
+    peers = reaching_gpus(choices if tries else [], everywhere) == len(gpus)
     return peers or len(choices) == 1, peers
 
 

@@ -15,7 +15,9 @@ from .edges import edges_of
 from .layout import Layout
 from .spikes.computed_rows import rows_there
 from .spikes.drawn import DrawnBySource
+from .spikes.due import is_due
 from .spikes.fanout import delivering, fan_out, narrow
+from .spikes.input_lists import from_inputs, input_plan
 from .spikes.learning import common_units, learn_by_source, plastic_of
 from .spikes.stencil_rows import rows_of_stencils
 from .spikes.stencil_set import StencilAccesses, UnstoredSpikes
@@ -188,7 +190,7 @@ class AccessPlanner:
     ) -> Gather:
         """Plan an access that projections reach that are drawn by source, and other connections.
 
-        A CPU delivers all by their sources; a GPU sums the others by their targets.
+        A CPU delivers all by their sources; a GPU sums the others by their targets, but for inputs.
         """
         beside = in_units(others, units)
         threads = self.layout.target.threads
@@ -196,7 +198,7 @@ class AccessPlanner:
         made = self._narrow(drawn.gather(self.layout, variable, units, own, ahead), variable)
         add_units(made, units)
         if threads:
-            self._add_outside(made, variable, beside, drawn.count, units)
+            self._add_others(made, variable, beside, drawn.count, units)
         return made
 
     def _narrow(self, made: Gather, variable: str) -> Gather:
@@ -205,19 +207,26 @@ class AccessPlanner:
             made.limits["listed"] = 1
         return narrow(made)
 
-    def _add_outside(
+    def _add_others(
         self, made: Gather, variable: str, edges: Edges, capacity: int, units: Units
     ) -> None:
-        """Add connections to a plan of a GPU that are summed by their targets."""
-        if len(edges.target):
+        """Add connections to a plan of a GPU whose sources no kernel computes.
+
+        Those of inputs that act at once deliver by source; the others are summed by their targets.
+        """
+        direct = from_inputs(self.layout, variable, edges) & (not is_due(made))
+        if direct.any():
+            made.inputs = input_plan(self.layout, variable, edges.where(direct), capacity)
+        rest = edges.where(~direct)
+        if len(rest.target):
             zero = self.layout.rings[variable].zero
-            made.outside = plan(edges, capacity, zero, lattice=False, threads=True, integer=True)
+            made.outside = plan(rest, capacity, zero, lattice=False, threads=True, integer=True)
             add_units(made.outside, units)
 
     def _delivered(
         self, variable: str, edges: Edges, capacity: int, units: Units, ahead: int | None = None
     ) -> Gather:
-        """Plan an access by its sources; a GPU sums what no kernel delivers by its targets.
+        """Plan an access by its sources; a GPU may sum what no kernel computes by its targets.
 
         ``ahead`` is how many steps others reach ahead who deliver into the same slots.
         """
@@ -231,7 +240,7 @@ class AccessPlanner:
         made = self._narrow(
             fan_out(layout, edges.where(own), capacity, variable, units, ahead), variable
         )
-        self._add_outside(made, variable, edges.where(~own), capacity, units)
+        self._add_others(made, variable, edges.where(~own), capacity, units)
         return made
 
 

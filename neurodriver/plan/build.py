@@ -47,7 +47,7 @@ from .spikes.delivery import deliveries
 from .spikes.drawn import DrawnBySource
 from .spikes.stencil_set import StencilAccesses
 from .subunits import place
-from .sums.gather import Gather, learning_part, outside, stencil_part
+from .sums.gather import Gather, input_part, learning_part, outside, stencil_part
 from .unit import KernelSpec, Unit
 
 _CALLS = ("exp", "tanh", "cosh", "pow", "log", "sin", "cos", *ARCS, "normal", "poisson")
@@ -271,6 +271,7 @@ class ProgramBuilder:
                     self._gathers[number, name] = gathers[name] = one
             parts = [(learning_part(access.name, i), p) for i, p in enumerate(gather.learning)]
             parts += [(stencil_part(access.name, i), p) for i, p in enumerate(gather.stencils)]
+            parts += [(input_part(access.name), gather.inputs)] if gather.inputs else []
             for name, plan in parts:
                 self._rows += plan.rows(ReceptorOwner(number, name), layout.dtype)
                 self._gathers[number, name] = gathers[name] = plan

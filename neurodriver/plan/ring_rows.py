@@ -88,7 +88,7 @@ def ring_rows(
     rows = longest(circuit, dt, spread, drawn, outsiders(circuit, target))
     rows |= {v: max(rows.get(v, 1), back) for v, back in uses.by_rules.items()}
     steps = 1
-    if longest_window > 1 and not (pointed or (uses.enters and target.threads)):
+    if longest_window > 1 and not (pointed or (target.threads and _ends_windows(circuit, uses))):
         steps = min(window(circuit, dt, spread, drawn_accesses, drawn, target), longest_window)
     rows |= _of_windows(circuit, rows, steps, uses)
     for one in pointed:
@@ -97,6 +97,17 @@ def ring_rows(
     for variable, needed in uses.elsewhere.items():
         rows[variable] = needed(rows.get(variable, 1) + 1) - 1
     return rows, steps
+
+
+def _ends_windows(circuit: Circuit, uses: Uses) -> bool:
+    """Whether what enters a circuit on a GPU leaves windows of one step.
+
+    Rows of other parts come in any step, and synapses that learn read rows between windows. Rows of
+    many steps do not pay where nothing joins components.
+    """
+    if any(links.plasticity is not None for links in circuit.connections):
+        return bool(uses.enters)
+    return bool(uses.elsewhere or (uses.injected and not any(map(len, circuit.connections))))
 
 
 def _of_windows(

@@ -244,6 +244,10 @@ class Unit:
         return self.specs[0].side
 
 
+INPUTS = -1
+"""What stands for the inputs among the numbers of groups that send."""
+
+
 @dataclass(frozen=True)
 class Delivery:
     """Connections into one access, found by source, along which a GPU delivers spikes.
@@ -257,7 +261,7 @@ class Delivery:
     part : str
         Name of the plan of the connections.
     sources : dict of (variable, group number) to int
-        Event variable and group of the senders -> number of their first source.
+        Event variable and group of the senders, or ``INPUTS`` -> number of their first source.
     """
 
     spec: KernelSpec

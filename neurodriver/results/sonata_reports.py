@@ -186,6 +186,9 @@ class ReportReader:
         variable = self._variable(names[0])
         start = self._time(where, entry, ("start_time", "tstart"), 0.0)
         stop = self._time(where, entry, ("end_time", "tstop"), math.inf)
+        if start >= stop:
+            say = f"must be after the start, {1e3 * start:g} ms (got {1e3 * stop:g} ms)"
+            self.faults.add(f"{where}.end_time: {say}")
         interval = self._time(where, entry, ("dt", "interval"), 0.0) or None
         return self._of(
             where, name, entry, variable, {"start": start, "stop": stop, "interval": interval}

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..backends.base import Backend
+from ..backends.base import Backend, DrawsTrains
 from ..backends.tables import EventTable, InputTable, Probe
 from ..errors import InputError
 from ..inputs.base import Chunk, EventChunk, Input
+from ..inputs.trains import TrainInput
 from ..plan.program import Program
 from ..recorders.base import Block, Columns, Recorder, RecordingPlan
 from .requests import recorded_columns
@@ -73,6 +74,11 @@ class InputFeed:
             self.tables.append(
                 InputTable(list(rings).index(variable), start, number, None, None, 0, 0)
             )
+        for place in self._places:
+            if isinstance(one := place.target[1], TrainInput):
+                for table in place.tables:
+                    self.tables[table].events = one.mean_events
+        self._drawing: dict[_Place, TrainInput] = {}
         self._slots = count
         self._counts = [SpikeCounts(program, [*shared, *_targets(part)]) for part in own or [()]]
         self._staged: list[Chunk | EventChunk] = []  # holds what the tables point to
@@ -87,7 +93,16 @@ class InputFeed:
         return max(1, (32 << 20) // row) if row else 1 << 30
 
     def draw_in_threads(self, backend: Backend, ahead: bool) -> None:
-        """Let inputs draw in threads: ``ahead`` of a device, or while those of a CPU wait."""
+        """Let inputs draw in threads: ``ahead`` of a device, or while those of a CPU wait.
+
+        Find those whose trains a device draws itself.
+        """
+        draws = backend.staging.draws if isinstance(backend, DrawsTrains) else frozenset[int]()
+        self._drawing = {
+            place: one
+            for place in self._places
+            if isinstance(one := place.target[1], TrainInput) and draws.issuperset(place.tables)
+        }
         for one in self.inputs:
             if ahead:
                 one.draw_ahead()
@@ -103,6 +118,8 @@ class InputFeed:
         for place in self._places:
             scope, one, number = place.target
             self.asking, level = scope, None
+            if place in self._drawing and self._draws(backend, place, first, steps):
+                continue
             chunk = one.entering(number, first, steps)
             count = self.tables[place.tables[0]].count
             copy, slot = divmod(place.tables[0], self._slots)
@@ -121,6 +138,15 @@ class InputFeed:
         self.asking = None
         for copy, counts in enumerate(self._counts):
             counts.check_sums(chunks[copy * self._slots : (copy + 1) * self._slots], first)
+
+    def _draws(self, backend: Any, place: _Place, first: int, steps: int) -> bool:
+        """Whether the backend itself draws what an input injects; it is told what to draw then."""
+        span = self._drawing[place].trains(place.target[2], first, steps)
+        if span is None:
+            return False
+        for table in place.tables:
+            backend.staging.draw(table, span)
+        return True
 
     def _level(self, place: _Place, chunk: Chunk) -> int | None:
         """Return where it is said which rows of a table that stays hold one value alone."""

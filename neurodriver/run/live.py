@@ -211,7 +211,7 @@ class Components:
         """
         simulation = self._simulation()
         text(name, "get: name")
-        if own := self._elements(name):
+        if own := self.element_names(name):
             columns = np.stack([self._read(one).reshape(self._shape) for one in own], -1)
             return columns.view(CopiedValues)
         if (field := self._field(name)) is not None:
@@ -268,7 +268,7 @@ class Components:
         NeurodriverError
             Where the components do not lie one after the other, or share one number.
         """
-        placed = list(self._placed(name))
+        placed = list(self.placed_parts(name))
         if len(placed) != 1:
             raise NeurodriverError(f"{self._said}: '{name}' lies in {len(placed)} pieces of memory")
         ((part, place, _),) = placed
@@ -304,13 +304,13 @@ class Components:
         if at is not None:
             self._at(at).set(name, values)
             return
-        if own := self._elements(name):
+        if own := self.element_names(name):
             parts = parts_of_vector(values, self._shape, len(own), said)
             for element, given in zip(own, parts, strict=True):
                 self.set(element, given)
             return
         numbers = numbers_of(magnitude(values, self._unit(name), said), self._shape, said)
-        placed = list(self._placed(name))
+        placed = list(self.placed_parts(name))
         for part, place, _ in placed:
             place.check_settable(self._simulation().program)
             check_values(self, part, name, numbers[part.out])
@@ -330,7 +330,7 @@ class Components:
         """Return a copy of the values of all components, (n,)."""
         simulation = self._simulation()
         out = np.empty(len(self), simulation.program.dtype)
-        for part, place, view in self._placed(name):
+        for part, place, view in self.placed_parts(name):
             out[part.out] = place.read(simulation, part.rows) if view is None else view
         return out
 
@@ -362,13 +362,13 @@ class Components:
         """Whether all components of a group get one value."""
         return len(values) == self._group(part).count and bool((values == values[0]).all())
 
-    def _placed(self, name: str) -> list[PlacedPart]:
+    def placed_parts(self, name: str) -> list[PlacedPart]:
         """Return where each part has what is called so."""
         simulation = self._simulation()
         find = partial(_placed_in, simulation, self, self._parts, name)
         return self._found.get(simulation.program, name, find)
 
-    def _elements(self, name: str) -> list[str]:
+    def element_names(self, name: str) -> list[str]:
         """Return the names of a vector's elements; none of what is no vector."""
         return elements(name, self._group(self._parts[0]).model.vectors.get(name, 0))
 

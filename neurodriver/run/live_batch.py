@@ -111,7 +111,7 @@ class CopiedComponents(Components):
                 f"{said}: numbers that NumPy broadcasts to (copies, n) = {wanted} "
                 f"are needed, such as ({len(copies)}, 1) for one in each copy, got {values!r:.60}"
             ) from None
-        placed = list(self._placed(name))
+        placed = list(self.placed_parts(name))
         for part, place, _ in placed:
             place.check_settable(self._simulation().program)
             for row in numbers:
@@ -136,7 +136,7 @@ def _change_copy(
         say = "needs another program; copies of a batch cannot change it"
         raise NeurodriverError(f"{components._said}, '{name}': {say}")
     part = next(p for p in components._parts if p.number == number)
-    place = next(p for q, p, _ in components._placed(name) if q.number == part.number)
+    place = next(p for q, p, _ in components.placed_parts(name) if q.number == part.number)
     parts = [place.read_all(one) for one in components._copies()]
     columns = np.stack(parts).astype(np.float64)
     columns[copy] = column
@@ -184,16 +184,17 @@ class CopyOfLPU:
             f"copy {self.number}, {said}",
         )
 
-    def _having(self, name: str) -> Components:
+    def having(self, name: str) -> Components:
+        """Return the components that have a variable, a state or a parameter of a name."""
         return self._components(having(self._lpu.program, self._lpu.scope, name), f"'{name}'")
 
     def get(self, name: str) -> Any:
         """Return the values of a variable, a state or a parameter; see `LPU.get`."""
-        return self._having(name).get(name)
+        return self.having(name).get(name)
 
     def set(self, name: str, values: ArrayLike) -> None:
         """Set a state or a parameter of all components that have it; see `Components.set`."""
-        self._having(name).set(name, values)
+        self.having(name).set(name, values)
 
     @property
     def recording(self) -> Recording:

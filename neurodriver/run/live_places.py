@@ -73,7 +73,9 @@ class Place:
             count = program.circuit.groups[self.number].count
             value = simulation.backend.live.number(self.array.key)
             return np.broadcast_to(program.dtype.type(value), (count,))[rows]
-        return np.asarray(simulation.backend.live.read(self.array.key, self._places(program, rows)))
+        return np.asarray(
+            simulation.backend.live.read(self.array.key, self.places_of(program, rows))
+        )
 
     def lasting(self, simulation: Live, rows: Rows) -> Values | None:
         """Return values that are the present ones until something is compiled; None for others."""
@@ -81,7 +83,7 @@ class Place:
             return None
         if self.one_for_all or self.column is not None:
             return None
-        places = self._places(simulation.program, rows)
+        places = self.places_of(simulation.program, rows)
         return simulation.backend.live.lasting(self.array.key, places)
 
     def read_all(self, simulation: Live) -> Values:
@@ -94,7 +96,7 @@ class Place:
         if self.one_for_all or self.column is not None:
             raise NeurodriverError(f"{said}: is one number for all; read it by get")
         if self.array is not None:
-            at = self._places(program, rows)
+            at = self.places_of(program, rows)
         else:
             at = _elements(program, self.number, self.name, rows)
         if not isinstance(at, slice):
@@ -129,7 +131,7 @@ class Place:
             one = self.one_for_all
             what = float(program.dtype.type(values[0])) if one else values
             backend.live.write(
-                self.array.key, what, slice(None) if one else self._places(program, rows)
+                self.array.key, what, slice(None) if one else self.places_of(program, rows)
             )
             if self.array.key.kind is not Kind.STATE:
                 simulation.changed.add(self.array.key)
@@ -146,7 +148,8 @@ class Place:
         group = simulation.program.circuit.groups[self.number]
         return simulation.step + (group.phase < phases_done(simulation.backend))
 
-    def _places(self, program: Program, rows: Rows) -> Rows:
+    def places_of(self, program: Program, rows: Rows) -> Rows:
+        """Return where the values of some components are in the array."""
         assert self.array is not None
         order = program.layout.positions.get(self.number)
         instance = isinstance(self.array.key.owner, InstanceOwner)

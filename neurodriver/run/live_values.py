@@ -162,7 +162,7 @@ class LiveValues(Begun, ABC):
         """
         if (field := self._shared_field(name)) is not None:
             return field.arrays(self._simulation())
-        values: np.ndarray = self._having(name).get(name)
+        values: np.ndarray = self.having(name).get(name)
         return values
 
     def set(self, name: str, values: ArrayLike, *, at: Mapping[str, Any] | None = None) -> None:
@@ -175,11 +175,11 @@ class LiveValues(Begun, ABC):
             for one in self.simulation.copies:
                 field.write(one, values, at, f"'{name}'", anew)
             return
-        self._having(name).set(name, values, at=at)
+        self.having(name).set(name, values, at=at)
 
     def uids(self, name: str) -> np.ndarray:
         """Return the uids of the components that have a variable, a state or a parameter."""
-        return self._having(name).uids
+        return self.having(name).uids
 
     def _shared_field(self, name: str) -> FieldPlace | None:
         text(name, "name")
@@ -189,7 +189,8 @@ class LiveValues(Begun, ABC):
         find = partial(shared_field, self.program, own)
         return self._known.get(self.program, ("field", own), find)
 
-    def _having(self, name: str) -> Components:
+    def having(self, name: str) -> Components:
+        """Return the components that have a variable, a state or a parameter of a name."""
         if (divided := self._divided) is not None:
             return self._components(divided.having(name), f"'{name}'")
         find = partial(having, self.program, self.scope, name)

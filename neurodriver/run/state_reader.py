@@ -134,11 +134,11 @@ class StateReader:
         layouts: dict[str, NameLayout] = {}
         wanted: list[tuple[Key, slice]] = []
         for name in self.names:
-            components = self._lpu._having(name)
-            elements = components._elements(name)
+            components = self._lpu.having(name)
+            elements = components.element_names(name)
             parts: list[ReadPart] = []
             for element, one in enumerate(elements or [name]):
-                for part, place, _ in components._placed(one):
+                for part, place, _ in components.placed_parts(one):
                     found = self._state(part, place)
                     number = len(wanted) if found else None
                     wanted += [found] if found else []

@@ -75,7 +75,9 @@ class StateWriter:
         """Return the number of components, and where their values are; nothing for `LPU.set`."""
         first, found = 0, []
         for components in self._components():
-            placed = [] if components._elements(self.name) else components._placed(self.name)
+            placed = (
+                [] if components.element_names(self.name) else components.placed_parts(self.name)
+            )
             parts = [
                 (_behind(part.out, first), *self._state(part, place)) for part, place, _ in placed
             ]
@@ -86,7 +88,7 @@ class StateWriter:
 
     def _components(self) -> list[Components]:
         if not self._populations:
-            return [self._lpu._having(self.name)]
+            return [self._lpu.having(self.name)]
         return [self._lpu[name] for name in self._populations]
 
     def _set(self, values: ArrayLike) -> None:
@@ -107,4 +109,4 @@ class StateWriter:
         if array is None or array.role is not Role.STATE or place.one_for_all or derived:
             return None, part.rows
         own = isinstance(array.key.owner, PopulationOwner)
-        return (array.key if own else None), place._places(program, part.rows)
+        return (array.key if own else None), place.places_of(program, part.rows)

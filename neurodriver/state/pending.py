@@ -30,6 +30,7 @@ from ..plan.edges import edges_of
 from ..plan.program import Program
 from ..plan.spikes.due import is_due
 from ..plan.spikes.fanout import delivering
+from ..plan.spikes.input_lists import from_inputs
 from ..plan.spikes.stencil_rows import StencilRows
 from ..plan.spikes.stencils import StencilPlan
 from ..plan.spikes.weights import MOST_SPIKES
@@ -366,7 +367,7 @@ def counted(values: NDArray[np.floating]) -> NDArray[np.int64]:
 
 
 def outside_edges(program: Program, number: int, access: Access) -> Edges:
-    """Return the connections of an access whose sources no kernel of a GPU delivers."""
+    """Return the connections of an access that a GPU sums by target."""
     layout, circuit = program.layout, program.circuit
     drawn = all(
         isinstance(links, Drawn) or links.access != access.name for links in circuit.connections
@@ -376,7 +377,10 @@ def outside_edges(program: Program, number: int, access: Access) -> Edges:
     edges = edges_of(layout, number, access.name, access.variable)
     if not len(edges.target):
         return edges
-    return edges.where(~delivering(layout, access.variable, edges))
+    by_source = delivering(layout, access.variable, edges)
+    if program.gathers[number, access.name].inputs is not None:
+        by_source |= from_inputs(layout, access.variable, edges)
+    return edges.where(~by_source)
 
 
 def delivered_accesses(program: Program, number: int) -> Iterator[Access]:

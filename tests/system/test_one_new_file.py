@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
@@ -21,6 +22,7 @@ from support import (
     model,
     simulate,
     started,
+    weighted_network,
 )
 
 from neurodriver import LPU, Circuit, Connections, MemoryRecorder, StepInput
@@ -30,7 +32,7 @@ from neurodriver.codegen.generate import generate
 from neurodriver.codegen.simt import threads
 from neurodriver.codegen.simt.device import Part, device_text
 from neurodriver.codegen.simt.shape import Shape
-from neurodriver.plan import target
+from neurodriver.plan import passes, target
 from neurodriver.plan.compile import compile_circuit
 from neurodriver.plan.sums import choice as sum_choice
 
@@ -122,6 +124,25 @@ class SharedSum(ThreadSum):
 PLANS.insert(0, shared)
 SUM_TEXTS["shared"] = SharedText
 THREAD_SUMS["shared"] = SharedSum
+'''
+
+PASS = '''\
+"""The pass that leaves out connections of weight 0: nothing arrives along them."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from neurodriver.plan import passes
+
+
+def apply(draft):
+    circuit = draft.circuit
+    kept = [links.taken(np.flatnonzero(links.data["weight"])) for links in circuit.connections]
+    return replace(draft, circuit=circuit.with_parts(circuit.groups, kept))
+
+
+passes.PASSES = (apply, *passes.PASSES)
 '''
 
 DIALECT = '''\
@@ -223,6 +244,22 @@ def test_a_plan_for_sums(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert any("nd_x_V[nd_i] = nd_in_V[0];" in kernel.text for kernel in kernels)
     text = device_text([Part(kernel) for kernel in kernels], "float64", Shape(128))
     check_text(text)
+
+
+def test_a_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A function that takes a draft of a circuit and returns another one."""
+    circuit = weighted_network(2000, 1)
+    (links,) = circuit.connections
+    weight = np.where(np.arange(len(links)) % 3, links.data["weight"], 0.0)
+    circuit = circuit.with_parts(circuit.groups, [replace(links, data={"weight": weight})])
+    record = [("V", None), ("spike_state", None)]
+    before = simulate(circuit, DT, STEPS, (), record)
+    assert compile_circuit(circuit, DT).gathers[0, "spike_state"].edges == len(links)
+    monkeypatch.setattr(passes, "PASSES", passes.PASSES)
+    loaded(PASS, tmp_path, "silent")
+    left = compile_circuit(circuit, DT).gathers[0, "spike_state"].edges
+    assert left == np.count_nonzero(weight) < len(links)
+    assert_same_bits(before, simulate(circuit, DT, STEPS, (), record))
 
 
 def test_a_dialect(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

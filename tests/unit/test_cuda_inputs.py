@@ -38,7 +38,8 @@ class Machine:
         event = variable == "spike_state"
         ring = Ring(variable, depth, VariableKind.EVENT if event else VariableKind.GRADED)
         ring.add("inputs", COUNT)
-        self.program = SimpleNamespace(layout=SimpleNamespace(rings={variable: ring}))
+        layout = SimpleNamespace(rings={variable: ring})
+        self.program = SimpleNamespace(layout=layout, deliveries=(), units=())
         self.dtype = np.dtype(np.float64)
         self.device = self
         self.stream = SimpleNamespace(synchronize=lambda: None)
@@ -99,7 +100,7 @@ def test_rows_hold_what_they_should(
         table.version = version
         stage.order(first, len(wanted))
         fields = stage.bring(77)
-        assert fields[-6:] == (0, COUNT, back, 0, -1, 0) and fields[2] == 77
+        assert fields[-9:] == (0, COUNT, back, 0, -1, 0, 0, 0, 0) and fields[2] == 77
         actions = stage.actions
         assert len(actions) == len(wanted)
         held = owner.read(fields[1], np.float64)

@@ -25,6 +25,7 @@ from neurodriver import (
     Uniform,
 )
 from neurodriver.backends.cuda import schedule
+from neurodriver.backends.cuda.import_delivery import sender_of, senders_of
 from neurodriver.backends.cuda.spike_delivery import parts_of, plan_delivery
 from neurodriver.circuit.drawing import near_first
 from neurodriver.codegen.generate import generate
@@ -36,6 +37,7 @@ from neurodriver.native.buffers import padded
 from neurodriver.plan.compile import compile_circuit
 from neurodriver.plan.program import Program
 from neurodriver.plan.target import CUDA
+from neurodriver.plan.unit import INPUTS
 
 DT = 1e-4
 LIF = {"resting_potential": -60.0, "threshold": -50.0, "reset_potential": -60.0,
@@ -131,30 +133,41 @@ def test_how_spikes_travel() -> None:
 
 
 @pytest.mark.parametrize("make", [lambda: columns(1, 9), lambda: drawn(1, 9)])
-def test_what_is_injected_is_summed_by_targets(make: Callable[[], Circuit]) -> None:
-    """Spikes of neurons are delivered all the same, and the weights of both have one unit."""
+def test_what_is_injected_is_delivered_by_slots(make: Callable[[], Circuit]) -> None:
+    """Beside the spikes of neurons, into the same slots; the weights of both have one unit."""
     circuit = make()
     names = circuit.uids.tolist()
     uids = [names[i] for i in (0, 5, 6, 200, 5)]
     program = compiled(circuit, targets=[("spike_state", uids[:3]), ("spike_state", uids[3:])])
     gather = program.gathers[0, "spike_state"]
-    assert gather.form == "fanout" and len(program.deliveries) == 1
-    part = gather.outside
-    assert part is not None and part.edges == 5 and part.form == "sliced"
-    assert part.arrays["degree"].sum() == 5
-    assert part.arrays["degree"][[0, 5, 6, 200]].tolist() == [1, 2, 1, 1]
+    assert gather.form == "fanout" and len(program.deliveries) == 2
+    part = gather.inputs
+    assert part is not None and part.edges == 5 and gather.outside is None
+    assert program.listed == (True, True)
     slots = program.layout.rings["spike_state"].segments["inputs"]
-    live = part.arrays["element"] >= slots.start
-    assert sorted(part.arrays["element"][live] - slots.start) == [0, 1, 2, 3, 4]
-    (unit, theirs), (weight,) = (
-        [np.asarray(one.arrays.get(name, one.uniform.get(name))) for one in many]
-        for name, many in (("unit", (gather, part)), ("weight", (part,)))
-    )
-    assert np.array_equal(unit, theirs)
-    whole = np.broadcast_to(weight, live.shape)[live]
-    each = np.broadcast_to(unit, padded(N))[[0, 5, 5, 6, 200]]
-    assert np.allclose(np.sort(whole), np.sort(np.rint(1 / each))) and (whole > 0).all()
-    assert compiled(circuit, targets=[("I", uids)]).gathers[0, "spike_state"].outside is None
+    (entering,) = (one for one in program.deliveries if one.gather is part)
+    assert entering.sources == {("spike_state", INPUTS): 0}
+    assert part.arrays["begin"][:6].tolist() == [0, 1, 2, 3, 4, 5]
+    assert part.arrays["code"].tolist() == [0, 5, 6, 200, 5]
+    assert [sender_of(program, "spike_state", slots.start + n) for n in (0, 3)] == [(0, 0), (0, 3)]
+    unit = np.broadcast_to(gather.arrays.get("unit", gather.uniform.get("unit")), padded(N))
+    weight = part.arrays.get("multiple", part.arrays.get("of_source", part.uniform.get("weight")))
+    whole = np.broadcast_to(np.ravel(weight)[:5], 5)
+    assert np.array_equal(whole, np.rint(1 / unit[part.arrays["code"]])) and (whole > 0).all()
+    plain = compiled(circuit, targets=[("I", uids)])
+    assert plain.gathers[0, "spike_state"].inputs is None and plain.listed == (False,)
+
+
+def test_inputs_keep_the_window() -> None:
+    """Rows of a whole window stand in the rings; rules of plasticity and no connections end it."""
+    circuit = columns(6, 9)
+    uids = circuit.uids.tolist()[:50]
+    targets = [("spike_state", uids), ("I", uids)]
+    program = compiled(circuit, targets=targets)
+    assert program.window == 6 and plan_delivery(program, False).window == 6
+    assert program.layout.rings["I"].depth >= 12
+    alone = Circuit.from_arrays([(model("LeakyIAFDelta"), N, LIF, None)])
+    assert compiled(alone, targets=targets).window == 1
 
 
 @pytest.mark.needs("NVRTC")
@@ -193,14 +206,16 @@ def test_spikes_of_own_classes_are_looked_back_upon_as_long_as_their_delays(rule
     assert program.layout.rings["spike_state"].depth > longest
 
 
-def test_text_of_sums_in_two_parts_compiles(dtype: str) -> None:
-    """What is injected is added to the slots of a target as a whole number."""
-    circuit = columns(1, 9)
-    program = compiled(circuit, dtype, targets=[("spike_state", circuit.uids.tolist()[:300])])
-    shape, binding = Shape(256, 1, True), _Literal()
+@pytest.mark.parametrize("window", [0, 6])
+def test_text_of_inputs_compiles(dtype: str, window: int) -> None:
+    """What is injected is added to the slots of a target by warps that have an item of it."""
+    circuit = columns(max(window, 1), 9)
+    targets = [("spike_state", circuit.uids.tolist()[:300]), ("I", circuit.uids.tolist())]
+    program = compiled(circuit, dtype, targets=targets)
+    shape, binding = Shape(256, 1, True, window=window), _Literal()
     parts: Any = parts_of(generate(program), schedule.LaunchPlan("grid", 132, shape, (1,)), binding)
-    assert "nd_x_spike_state__outside[nd_i]) * nd" in parts[0].kernel.text
-    text = device_text(parts, dtype, shape)
+    text = device_text(parts, dtype, shape, senders_of(program))
+    assert "nd_send_imported(int sender" in text and "__outside" not in text
     check_text(text)
 
 

@@ -144,7 +144,7 @@ def test_events_are_entered_into_rows(dtype: str, begin: int) -> None:
             numbers = np.concatenate([unused, values[step, column]]).astype(dtype)
             chunk = EventChunk(90, ends, columns, numbers)
             table = machine.device.allocate(max(chunk.table.nbytes, 1))
-            entered.enter(chunk, int(table))
+            entered.enter(chunk, entered.send(chunk, True), int(table))
             machine.device.wait()
             got = at(int(table), chunk.table.shape, np.dtype(dtype))
             np.testing.assert_array_equal(got, values[values.any(axis=1)])
@@ -160,7 +160,9 @@ def test_the_actions_of_events(given_chunks: list[list[list[int]]], depth: int, 
     ring.add("inputs", 3)
     with Machine() as machine:
         owner: Any = SimpleNamespace(
-            program=SimpleNamespace(layout=SimpleNamespace(rings={"spike_state": ring})),
+            program=SimpleNamespace(
+                layout=SimpleNamespace(rings={"spike_state": ring}), deliveries=(), units=()
+            ),
             dtype=np.dtype(np.float64), device=machine.device, code=machine.code,
             twins=None, ring_address=lambda name: 1, active_address=lambda name: 2,
         )  # fmt: skip

@@ -85,7 +85,7 @@ def test_what_is_awaited_alone_is_not_sent() -> None:
     )  # fmt: skip
     for row, sender in ((ring, (0, 0)), (ring - len(program.layout.rings), (-1, 0))):
         stage = InputStage(owner, InputTable(row, first, 1, None, None, 0, 0))
-        address, *_, words, number, place = stage.bring(0)
+        address, *_, words, number, place, _, _, _ = stage.bring(0)
         assert (number, place) == sender and (address > 0) == (row >= 0) and words == 0
 
 

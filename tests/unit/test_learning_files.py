@@ -35,7 +35,8 @@ def test_a_saved_circuit_learns_as_before(
     circuit.save(path)
     again = nd.Circuit.from_file(path, [Cell, rule])
     before, after = (c.connections[1] for c in (circuit, again))
-    assert after.name == "learning" and after.plasticity.told() == before.plasticity.told()
+    rules = [one.plasticity.digest_input() for one in (before, after)]
+    assert after.name == "learning" and rules[0] == rules[1]
     assert again.connections[0].plasticity is None
     assert again.uids.tolist() == circuit.uids.tolist()
     # a graph keeps the edges of a node together

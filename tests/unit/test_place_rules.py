@@ -205,7 +205,7 @@ def test_sheets_are_those_of_the_reference(kind: str, torus: bool) -> None:
         space = {"positions": places, "period": period}
     sheet = population("sheet", space)
     weight = nd.Formula("1.2 * exp(-d2 / 8) - 0.5 * exp(-d2 / 50)")
-    delay = nd.Formula("5e-4 + 1e-4 * d")
+    delay = "5e-4 + 1e-4 * d"
     rule = nd.Within(12.0, autapses=False)
     dog = nd.Projection(sheet, sheet, rule, name="dog", weight=weight, delay=delay)
     circuit = nd.Circuit([sheet], [dog])
@@ -220,6 +220,24 @@ def test_sheets_are_those_of_the_reference(kind: str, torus: bool) -> None:
         mine = columns.target == int(cell)
         assert mine.sum() == count
         assert columns.data["weight"][mine].sum() == pytest.approx(total, rel=1e-12)
+
+
+def test_a_text_is_a_formula() -> None:
+    """As a weight and as a delay; a rule without places has no use for one."""
+    axis = nd.Axis.span(5, 0, 4)
+    sheet = population("sheet", {"axes": {"y": axis, "x": axis}})
+    texts = {"weight": "2 * d", "delay": "1e-3 * (1 + d)"}
+    formulas = {name: nd.Formula(text) for name, text in texts.items()}
+    made = [
+        nd.Circuit([sheet], [nd.Projection(sheet, sheet, nd.Within(1.5), **given)])
+        for given in (texts, formulas)
+    ]
+    one, other = (circuit.connections[0].expanded() for circuit in made)
+    assert len(one) and np.array_equal(one.delay, other.delay) and np.ptp(one.delay) > 0
+    assert np.array_equal(one.data["weight"], other.data["weight"])
+    wrong = nd.Projection(sheet, sheet, nd.FixedProbability(0.5), delay="d")
+    with pytest.raises(nd.CircuitError, match="'delay': a formula of places needs a rule of place"):
+        nd.Circuit([sheet], [wrong])
 
 
 def test_files_keep_rules_and_places(tmp_path: Path) -> None:

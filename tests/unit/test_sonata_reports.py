@@ -146,6 +146,8 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"reports": {"V": {**POTENTIAL, "cells": "layer5"}}}, "unknown node set 'layer5'"),
     ({"reports": {"V": {**POTENTIAL, "dt": 0.25}}}, r"reports\.V\.dt: .*every 0\.25 ms"),
     ({"reports": {"V": {**POTENTIAL, "start_time": -1}}}, r"start_time: must be a time in ms"),
+    ({"reports": {"V": {**POTENTIAL, "start_time": 9, "end_time": 4}}},
+     r"end_time: must be after the start, 9 ms \(got 4 ms\)"),
     ({"reports": {"V": {**POTENTIAL, "file_name": 3}}}, r"file_name: must be the name"),
     ({"reports": {"a": {**POTENTIAL, "file_name": "x"}, "b": {**POTENTIAL, "file_name": "x"}}},
      "two reports write this file"),

@@ -27,6 +27,7 @@ from .device import Device, Loaded, Pool
 from .executors import Launches, executor_of
 from .findings import DeviceFindings
 from .gates import Gates
+from .import_delivery import senders_of
 from .lane import Lane
 from .live import DeviceLiveMemory
 from .on_device import DeviceMemory
@@ -217,7 +218,7 @@ class CUDABatch(CUDABackend):
         """Compile the text of the circuit, and write where the tables of each copy are."""
         parts = parts_of(self.generated, self.plan, self.binding)
         shape = replace(self.plan.shape, timers=current().on)
-        text = device_text(parts, self.dtype.name, shape)
+        text = device_text(parts, self.dtype.name, shape, senders_of(self.program))
         code = Loaded(self.device, compile_cubin(text, self.device.arch))
         tables = np.array([one.places for one in self.bindings], np.uint64)
         lists = np.array([self._lists(one) for one in self.bindings], np.uint64)
@@ -268,7 +269,7 @@ class CUDABatch(CUDABackend):
             self.staging = BatchStaging(self, inputs, probes, events)
             self._stages = [self.staging, *self._lanes]
             given, *rest = self.staging.pieces
-            delivery = [self.delivery.delivery_items(self.plan, self.generated.tasks)]
+            delivery = [self.delivery.delivery_items(self.plan, self.generated.tasks, given)]
             self.launches.distribute(self.generated.tasks, [given, delivery, *rest])
 
     def found(self, number: int) -> tuple[NDArray[np.integer], NDArray[np.int32]]:

@@ -16,13 +16,17 @@ from ...inputs.base import EventChunk
 from .device import LONG, POINTER, UNSIGNED, Device, Loaded, launch
 from .transfers import Growing, at
 
+Lists = tuple[int, ...]
+"""Where a device finds in which place the events of each step begin, as int32, the columns and the
+values of all events, and maybe the row of each step."""
+
 EventList = tuple[NDArray[np.int32], NDArray[np.int32]]
 """Steps and columns of events."""
 
 THREADS = 256
 """Of a block that lists, as ``ND_LISTING`` of ``event_lists.cuh``."""
 
-_BLOCKS = 8
+BLOCKS = 8
 """Of a multiprocessor."""
 
 _FIRST = 1 << 16
@@ -86,7 +90,7 @@ class EventLists:
     def __init__(self, device: Device, code: Loaded) -> None:
         self._device = device
         self._count, self._list = map(code.function, ("nd_count_events", "nd_list_events"))
-        self._blocks = _BLOCKS * device.processors
+        self._blocks = BLOCKS * device.processors
         self._bits, self._counts = Growing(device), Growing(device)
         self._numbers = Growing(device, pinned=True)
         self._lists: list[_List] = []
@@ -189,7 +193,7 @@ class EventLists:
 
 
 class EnteredEvents:
-    """Rows of one input on the device, made there from its events.
+    """The events of one input on the device, as lists, and rows that are made there from them.
 
     Parameters
     ----------
@@ -200,34 +204,48 @@ class EnteredEvents:
 
     def __init__(self, device: Device, code: Loaded) -> None:
         self._device, self._function = device, code.function("nd_enter_events")
-        self._blocks = _BLOCKS * device.processors
+        self._blocks = BLOCKS * device.processors
         self._host, self._there = Growing(device, pinned=True), Growing(device)
 
-    def enter(self, chunk: EventChunk, table: int) -> None:
-        """Begin to make the rows of a chunk.
+    def send(self, chunk: EventChunk, rows: bool) -> Lists:
+        """Begin to copy the events of a chunk to the device.
 
         The host's memory of the last call must have been read.
 
         Parameters
         ----------
         chunk : EventChunk
+        rows : bool
+            Whether `enter` follows.
+        """
+        first, span = int(chunk.begin[0]), chunk.span
+        begin = np.subtract(chunk.begin, first, dtype=np.int32, casting="unsafe")
+        parts = [begin, chunk.column[span], chunk.value[span]]
+        parts += [chunk.row_of_step] if rows else []
+        sizes = (-(-one.nbytes // _ALIGNMENT) * _ALIGNMENT for one in parts)
+        *starts, size = accumulate(sizes, initial=0)
+        here, there = self._host.room(size), self._there.room(size)
+        for one, start in zip(parts, starts, strict=True):
+            at(here + start, one.shape, one.dtype)[...] = one
+        self._device.send(there, here, size)
+        return tuple(there + start for start in starts)
+
+    def enter(self, chunk: EventChunk, lists: Lists, table: int) -> None:
+        """Begin to make the rows of a chunk, a row for each step that has events.
+
+        Parameters
+        ----------
+        chunk : EventChunk
+        lists : Lists
+            Of `send`.
         table : int
             Where the rows are on the device.
         """
-        rows = chunk.row_of_step
-        used, steps = int(rows.max(initial=-1)) + 1, len(rows)
+        used, steps = int(chunk.row_of_step.max(initial=-1)) + 1, len(chunk.row_of_step)
         if not used:
             return
-        parts = (chunk.begin - chunk.begin[0], rows, chunk.column[chunk.span],
-                 chunk.value[chunk.span])  # fmt: skip
-        sizes = (-(-one.nbytes // _ALIGNMENT) * _ALIGNMENT for one in parts)
-        *begins, size = accumulate(sizes, initial=0)
-        here, there = self._host.room(size), self._there.room(size)
-        for one, begin in zip(parts, begins, strict=True):
-            at(here + begin, one.shape, one.dtype)[...] = one
-        self._device.send(there, here, size)
         self._device.clear(table, used * chunk.count * chunk.value.itemsize)
-        values = (*(there + begin for begin in begins), table, chunk.count, steps)
+        values = *lists, table, chunk.count, steps
         launch(self._device, self._function, self._blocks, THREADS, values, _ENTER_TYPES)
 
     def free(self) -> None:

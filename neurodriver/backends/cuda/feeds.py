@@ -10,16 +10,21 @@ from __future__ import annotations
 
 import ctypes as ct
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...inputs.base import EventChunk
+from ...inputs.trains import TrainSpan
 from ..tables import EventTable, InputTable, PeerRows, Probe
 from .crossing import Taker
 from .event_lists import EnteredEvents
-from .import_delivery import sender_of
+from .import_delivery import enters_slots_alone, sender_of
+from .input_items import input_items
+from .items import Items
+from .trains import DrawnTrains
 from .transfers import ChunkRecords, Growing, at
 
 if TYPE_CHECKING:
@@ -54,6 +59,12 @@ class InputStage:
         Of each step: row of the values, -1 for zeros, or ``NOTHING``.
     words : int
         Where the kernel of another GPU writes the values (``peers.cuh``), or 0.
+    sends : bool
+        Whether warps add its spikes to slots.
+    writes : bool
+        Whether its values stand in rows of a ring.
+    span : TrainSpan or None
+        Trains that are drawn on the device in the next chunk, instead of what the table says.
     """
 
     def __init__(self, owner: CUDABackend, table: InputTable) -> None:
@@ -64,23 +75,34 @@ class InputStage:
         self._content = np.full(self._ring.depth, _UNKNOWN + 1, np.int64)
         self._values = Growing(owner.device)
         self._row_bytes = table.count * owner.dtype.itemsize
-        self._held, self._rows, self._used = -1, 0, 0
+        self._held, self._rows, self._used, self._steps = -1, 0, 0, 0
         self._key: tuple[bytes, int] = b"", -1
         self._steady = False
         self._chunk: EventChunk | None = None
         self._entered: EnteredEvents | None = None
         self._taken: Taker | None = None
+        self._drawn: DrawnTrains | None = None
+        self.span: TrainSpan | None = None
         self.actions, self.words = np.empty(0, np.int32), 0
         ring, active = owner.ring_address(name), owner.active_address(name)
         shape = self._ring.width, self._ring.depth, table.first, table.count, table.back
         self._sender = sender_of(owner.program, name, table.first)
-        if table.ring < 0:  # what comes is awaited, and goes nowhere
+        if table.ring < 0:  # a barrier word: it has no value
             ring, active, self._sender = 0, 0, (-1, 0)
+        inputs = self._ring.segments.get("inputs")
+        inside = inputs is not None and 0 <= table.first - inputs.start < inputs.count
+        self.sends = inside and self._sender[0] >= 0
+        self.writes = not (self.sends and enters_slots_alone(owner.program, name, table.first))
         self._head, self._tail = ring, (active, *shape)
 
     def most(self, steps: int) -> int:
         """Return how many of the steps whose values are there can be taken at once."""
-        return min(steps, max(1, _ROWS // self._row_bytes)) if self._table.begin else steps
+        rows = self._table.begin and self.writes
+        return min(steps, max(1, _ROWS // self._row_bytes)) if rows else steps
+
+    def items(self, number: int, warps: int) -> Items:
+        """Return the items of warps that let its values enter, of table ``number``."""
+        return input_items(number, self._table, warps, self.writes, self.sends)
 
     def _events_of(self, steps: int) -> EventChunk:
         """Return the events of a chunk."""
@@ -93,8 +115,12 @@ class InputStage:
 
     def order(self, first: int, steps: int) -> bool:
         """Find the actions of a chunk; return whether they differ from those of the last one."""
+        self._steps = steps
         table = self._table
-        self._chunk = self._events_of(steps) if table.begin else None
+        self._chunk = self._events_of(steps) if table.begin and self.span is None else None
+        if self.span is not None or (self._chunk is not None and not self.writes):
+            self._steady, self._key, self._used = False, (b"", -1), 0
+            return False
         if self._chunk is not None:
             key = self._chunk.row_of_step.tobytes(), 0
         else:
@@ -102,6 +128,11 @@ class InputStage:
         if self._steady and key == self._key:
             return False
         rows = np.frombuffer(key[0], np.int32)
+        if self._stays(rows, key[1]):
+            if steps <= len(self.actions):
+                return False
+            self.actions = np.full(steps, NOTHING, np.int32)
+            return True
         self._key = key
         self._used = int(rows.max(initial=-1)) + 1
         if not table.version and int(rows.min(initial=0)) >= 0:
@@ -114,6 +145,12 @@ class InputStage:
         self._steady = same and bool((self.actions == NOTHING).all())
         return True
 
+    def _stays(self, rows: NDArray[np.int32], version: int) -> bool:
+        """Whether all rows of the ring hold what each of the steps injects."""
+        known = np.frombuffer(self._key[0][:4], np.int32)
+        same = self._steady and 0 < version == self._key[1]
+        return bool(same and (rows == known).all())
+
     def bring(self, actions: int) -> Fields:
         """Queue the copy of the values to the device; return the fields of the kernel's table.
 
@@ -122,19 +159,43 @@ class InputStage:
         actions : int
             Where the device finds them.
         """
+        lists: Fields = (0, 0, 0)
+        if self.span is not None:
+            address, lists = 0, self._draw(replace(self.span, steps=self._steps))
+        elif self._chunk is not None:
+            address, lists = self._bring_events(self._chunk)
+        else:
+            address = self._bring_rows()
+        ends = lists[:3] if self.sends else (0, 0, 0)
+        return (self._head, address, actions, *self._tail, self.words, *self._sender, *ends)
+
+    def _draw(self, span: TrainSpan) -> Fields:
+        """Return where the device finds the events that it draws."""
+        if self._drawn is None:
+            self._drawn = DrawnTrains(self._owner.device, self._owner.code)
+        self.span = None
+        return self._drawn.draw(span)
+
+    def _bring_events(self, chunk: EventChunk) -> tuple[int, Fields]:
+        """Return where the device finds the rows of events, and where their lists."""
+        if self._entered is None:
+            self._entered = EnteredEvents(self._owner.device, self._owner.code)
+        lists = self._entered.send(chunk, self.writes)
+        address = 0
+        if self.writes:
+            address = self._values.room(max(self._used * self._row_bytes, 1))
+            self._entered.enter(chunk, lists, address)
+        self._held = -1
+        return address, lists
+
+    def _bring_rows(self) -> int:
+        """Return where the device finds the rows of values."""
         table, twins = self._table, self._owner.twins
         size = self._used * self._row_bytes
-        if self._chunk is not None:
-            address = self._values.room(max(size, 1))
-            if self._entered is None:
-                self._entered = EnteredEvents(self._owner.device, self._owner.code)
-            self._entered.enter(self._chunk, address)
-            self._held = -1
-            return (self._head, address, actions, *self._tail, self.words, *self._sender)
         address = twins.of(table.table)
         if address:
             twins.send(table.table, size)
-            return (self._head, address, actions, *self._tail, self.words, *self._sender)
+            return address
         address = self._values.room(max(size, 1))
         version = table.version
         if size and (not version or version != self._held or self._used > self._rows):
@@ -142,7 +203,7 @@ class InputStage:
             self._owner.device.send(address, table.table, size)
             self._held = version or -1
             self._rows = self._used
-        return (self._head, address, actions, *self._tail, self.words, *self._sender)
+        return address
 
     def _actions_of(self, rows: NDArray[np.int32], first: int) -> NDArray[np.int32]:
         """Return the actions of steps; ``NOTHING`` where the row already holds the values."""
@@ -180,10 +241,9 @@ class InputStage:
     def free(self) -> None:
         """Give the memory back."""
         self._values.free()
-        if self._taken is not None:
-            self._taken.free()
-        if self._entered is not None:
-            self._entered.free()
+        for one in (self._taken, self._entered, self._drawn):
+            if one is not None:
+                one.free()
 
 
 class _Elements:

@@ -19,6 +19,11 @@ BEGIN = 6
 Items = NDArray[np.int32]
 
 
+def items_of(*columns: int | NDArray[np.int64]) -> Items:
+    """Return items from their columns, or what they share: what, first, end, which."""
+    return np.stack(np.broadcast_arrays(*columns), axis=1).astype(np.int32)
+
+
 def tiles(unit: Unit, own: int) -> int:
     """Return how many items the components of a unit make."""
     return -(-unit.turns(own) // _size(unit, own))

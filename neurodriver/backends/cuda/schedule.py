@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ...codegen.generate import Task
 from ...codegen.simt.shape import ROOMY, Shape
 from ...native.buffers import LANES
-from .items import WARP, Items, alike, by_block, by_work, even_shares, tiles, unit_items
+from .items import WARP, Items, alike, by_block, by_work, even_shares, items_of, tiles, unit_items
 from .patches import patch_items, with_patches
 
 LARGE_THREADS = 512
@@ -71,7 +71,7 @@ LEARNING = 1 << 14
 CROWD = 128
 """Components of a block, a warp for each scheduler; with more, others work while one waits."""
 
-INJECT, SAMPLE, EVENTS, EXPORT, DELIVER, RECORDED, BRING = -1, -2, -3, -4, -5, -6, -7
+INJECT, SAMPLE, EVENTS, EXPORT, DELIVER, RECORDED, BRING, SEND = range(-1, -9, -1)
 """Kinds of items beside components. ``RECORDED`` scans the first row of a chunk; the warps that
 compute the events record the other rows."""
 
@@ -239,8 +239,7 @@ def choose(
     if any(unit.patches for unit in units):
         return _by_patches(units, processors, word)
     ones = tuple(1 for _ in units)
-    most = load.most(word)
-    small = _pairs(units, 1, most, load)
+    small = _pairs(units, 1, most := load.most(word), load)
     if load.blocks == 1 and _total(units, small) <= most:
         each = load.warps(_total(units, small))
         return LaunchPlan("block", 1, Shape(each * WARP, 1, True), small)
@@ -355,14 +354,12 @@ def pieces(what: int, which: int, count: int, warps: int, size: int = 0) -> Item
     size = size or max(4 * WARP, -(-count // (warps * WARP)) * WARP)
     first = np.arange(0, count, size)
     end = np.minimum(first + size, count)
-    whole = [np.full_like(first, what), first, end, np.full_like(first, which)]
-    return np.stack(whole, axis=1).astype(np.int32)
+    return items_of(what, first, end, which)
 
 
 def delivery_items(warps: int) -> Items:
-    """Return the items of delivering warps: the number of each, and how many there are."""
-    whole = np.broadcast_arrays(DELIVER, np.arange(warps), warps, 0)
-    return np.stack(whole, axis=1).astype(np.int32)
+    """Return the items of delivering warps."""
+    return items_of(DELIVER, np.arange(warps), warps, 0)
 
 
 def over(pieces: Sequence[Items], window: int) -> list[Items]:
@@ -409,7 +406,8 @@ def distribute(plan: LaunchPlan, units: Sequence[Task], others: Sequence[Items])
             busy[order] += more
         items, mine = np.concatenate([items, some]), np.concatenate([mine, theirs])
     rest = np.concatenate(list(others)) if others else np.zeros((0, 4), np.int32)
-    turn = 1 - (rest[:, 0] == DELIVER) + (rest[:, 0] == RECORDED)
+    first_turns = {DELIVER: 0, SEND: 1, BRING: 1, RECORDED: 3}
+    turn = np.array([first_turns.get(what, 2) for what in rest[:, 0].tolist()], np.int64)
     rest = rest[np.argsort(turn, kind="stable")]
     load = busy[order]
     turns = [np.tile(order[load == 0], ROUNDS - 1), order[np.argsort(load, kind="stable")]]

@@ -11,6 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from ...inputs.trains import TrainSpan
 from ..tables import EventTable, InputTable, PeerRows, Probe
 from . import schedule
 from .crossing import bring_items
@@ -70,20 +73,20 @@ class Staging:
         scans = [schedule.EVENTS if one.scanned else schedule.RECORDED for one in self._events]
         each = len(inputs) if copies == 1 else len(owner.program.slots.places)
         slots = inputs[:each]  # what follows are the tables of other copies
-        kinds: list[tuple[Sequence[int], Sequence[InputTable | Probe | EventTable]]] = [
-            ([schedule.INJECT] * len(slots), slots),
+        kinds: list[tuple[Sequence[int], Sequence[Probe | EventTable]]] = [
             ([schedule.SAMPLE] * len(probes), probes),
             (scans, events),
             ([schedule.EXPORT] * len(exports), exports),
         ]
-        self.pieces = [
+        warps = owner.plan.warps
+        self.pieces = [[self._inputs[i].items(i, warps) for i in range(len(slots))]] + [
             [
-                schedule.pieces(what, i, table.count, owner.plan.warps)
+                schedule.pieces(what, i, table.count, warps)
                 for i, (what, table) in enumerate(zip(whats, tables, strict=True))
             ]
             for whats, tables in kinds
         ]
-        self._tables: Any = self._made_tables(owner, [len(tables) for _, tables in kinds])
+        self._tables: Any = self._made_tables(owner, list(map(len, self.pieces)))
         rows = sum(stage.row_bytes for stage in self._probes)
         bits = sum(4 * stage.words for stage in self._events) * copies
         most = [CHUNK // rows] if rows else []
@@ -91,6 +94,15 @@ class Staging:
 
     def _made_tables(self, owner: CUDABackend, counts: Sequence[int]) -> Any:
         return Tables(owner.device, owner.code.address("nd_chunk"), counts)
+
+    @property
+    def draws(self) -> frozenset[int]:
+        """Tables of inputs whose events stand in lists alone, so that the device may draw them."""
+        return frozenset(i for i, one in enumerate(self._inputs) if one.sends and not one.writes)
+
+    def draw(self, table: int, span: TrainSpan) -> None:
+        """Let the events of an input be drawn on the device in the next chunk."""
+        self._inputs[table].span = span
 
     def most(self, steps: int) -> int:
         """Return how many of the steps whose inputs are there fit into one call."""
@@ -167,8 +179,9 @@ class Staging:
     def distribute(self) -> None:
         """Distribute the items over warps."""
         own, (given, *rest) = self._owner, self.pieces
-        brought = sum(len(one) for one in given if (one[:1, 0] == schedule.BRING).any())
-        taken = brought if 2 * brought <= self._idle else 0  # these warps do nothing else
+        alone = schedule.BRING, schedule.SEND  # these warps do nothing else, if there are enough
+        sending = sum(int(np.isin(one[:, 0], alone).sum()) for one in given)
+        taken = sending if 2 * sending <= self._idle else 0
         delivery = [own.delivery.delivery_items(own.plan, own.generated.tasks, taken)]
         own.launches.distribute(own.generated.tasks, [given, delivery, *rest])
 

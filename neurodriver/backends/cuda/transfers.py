@@ -157,7 +157,7 @@ class Tables:
         Rows of each table.
     """
 
-    FIELDS = 12, 10, 10, 10
+    FIELDS = 15, 10, 10, 10
     RECORDED = 4
     """Largest number of event tables that the computing warps record."""
 

@@ -101,3 +101,26 @@ static __device__ void nd_scan(const nd_item &item, long long k)
         }
     }
 }
+
+/* Whether inputs enter before the first barrier of a window, not after it. */
+enum { ND_ENTER_EARLY = ND_LEARNS || ND_IMPORTS || ND_WINDOW > 1 };
+
+/* Whether an item lets values enter. */
+ND_FN bool nd_enters(const nd_item &item)
+{
+    return item.what == ND_INJECT || item.what == ND_BRING || item.what == ND_SEND;
+}
+
+/* Lets those of step k enter; `window_end` is the next step before which rows are exchanged between
+ * barriers. */
+ND_FN void nd_enter(const nd_item &item, long long k, long long window_end)
+{
+    if (item.what == ND_SEND) nd_send_entering(item, k);
+    else if (item.what == ND_BRING) nd_bring(item, k);
+    else if (k != window_end) nd_inject(item, k);
+}
+
+static __device__ __noinline__ void nd_enter_late(const nd_item item, long long k, long long window_end)
+{
+    nd_enter(item, k, window_end);
+}

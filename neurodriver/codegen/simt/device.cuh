@@ -15,6 +15,7 @@ struct nd_item { int what, first, end, which; };   /* which: table, and step of 
 
 enum {
     ND_INJECT = -1, ND_SAMPLE = -2, ND_EVENTS = -3, ND_EXPORT = -4, ND_DELIVER = -5,
+    ND_SEND = -8,          /* spikes of an input */
     ND_BRING = -7,         /* what the warps of other GPUs send as they compute it (peers.cuh) */
     ND_RECORDED = -6       /* scan of a chunk's first row: later rows are recorded by the warps that compute them */
 };
@@ -61,11 +62,7 @@ static __device__ void nd_deliver_list(const nd_item &item, long long turn)
 ND_FN void nd_deliver_list(const nd_item &, long long) {}
 #endif
 
-/* Whether an item brings values into a row. */
-ND_FN bool nd_enters(const nd_item &item) { return item.what == ND_INJECT || item.what == ND_BRING; }
-
-/* An item that is not components, in step k; `window_end` is the next step before which rows are exchanged
- * between barriers. */
+/* An item that is not components, in step k. */
 static __device__ __noinline__ void nd_do_other(const nd_item item, long long k, long long last, long long window_end)
 {
     if (item.what == ND_DELIVER) {
@@ -79,9 +76,7 @@ static __device__ __noinline__ void nd_do_other(const nd_item item, long long k,
     else if (item.what == ND_EVENTS) nd_scan(item, k);
     else if (item.what == ND_RECORDED) { if (k == nd_chunk.first) nd_scan(item, k); }
     else if (item.what == ND_EXPORT) nd_publish(item, k, false);
-    else if (k + 1 >= last) return;
-    else if (item.what == ND_BRING) nd_bring(item, k + 1);
-    else if (k + 1 != window_end) nd_inject(item, k + 1);
+    else if (ND_WINDOW <= 1 && k + 1 < last) nd_enter(item, k + 1, window_end);
 }
 
 /* Pseudo-random numbers for `fuzz`. */
@@ -230,11 +225,13 @@ struct nd_loop {
         return next < last ? next : last;
     }
 
-    /* Inputs of the next step, which are there before spikes are looked for after the barrier. */
+    /* Inputs of the window that begins with step k, while others may compute the one before. */
     ND_MEMBER void inject(long long k)
     {
-        for (int i = from; injects && i < count; ++i)
-            if (nd_enters(other(i))) nd_do_other(other(i), k, end, window_end);
+        for (int i = from; injects && i < count; ++i) {
+            const nd_item one = other(i);
+            if (nd_enters(one) && k + nd_late(one) < end) nd_enter_late(one, k + nd_late(one), window_end);
+        }
         timer.add(ND_INPUTS);
     }
 
@@ -359,7 +356,7 @@ struct nd_loop {
 #if ND_LEARNS
             const long long newest = until < last ? until : last - 1;   /* the next launch begins with row `last` */
 #endif
-            if (ND_LEARNS || ND_IMPORTS) inject(k);
+            if (ND_ENTER_EARLY) inject(until);
             barrier();
 #if ND_LEARNS
             if (newest > k) learn_arrivals(k + 1, newest);
@@ -371,7 +368,7 @@ struct nd_loop {
                 const nd_item one = other(i);
                 const long long step = k + nd_late(one);
                 if (one.what == ND_DELIVER) nd_deliver_list(one, nd_turn(until));
-                else if (step < until && !((ND_LEARNS || ND_IMPORTS) && nd_enters(one)))
+                else if (step < until && !(ND_ENTER_EARLY && nd_enters(one)))
                     nd_do_other(one, step, end, window_end);
                 timer.add(one);
             }

@@ -12,7 +12,7 @@ from ...native.headers import header
 from ...plan.spikes.fanout import PIECE
 from ..kernel import Kernel
 from ..source import Dialect, prelude
-from .imports import imported_senders
+from .imports import Sender, imported_senders, list_kernels
 from .shape import OUTGOING_BYTES, ROOMY, Shape
 from .shared_texts import (
     SharedText,
@@ -144,8 +144,8 @@ TIMER_ROWS = 512
 """Rows into which warps count cycles: few of them add to the same one at the same time."""
 
 
-Imports = Mapping[str, Sequence[Sent]]
-"""Variable -> what delivers its events that come from other parts."""
+Imports = Mapping[Sender, Sequence[Sent]]
+"""What delivers events that come from inputs and from other parts."""
 
 _GIVEN = "(item, k, until)"
 
@@ -211,8 +211,8 @@ def device_text(
     dtype : str
         ``float64`` or ``float32``.
     shape : Shape
-    imports : mapping of str to sequence of Sent
-        Variable -> what delivers its events that come from other parts.
+    imports : mapping of Sender to sequence of Sent
+        What delivers events that come from inputs and from other parts.
     """
     record = max([shape.record, *[part.kernel.record for part in parts]])
     outgoing = (part.own * len(deliveries) for part in parts for deliveries in part.sends.values())
@@ -250,7 +250,6 @@ def device_text(
     texts = shared_texts(parts)
     units = [text for text in texts if text.part.advances]
     deliveries = [number for number, part in enumerate(parts) if part.delivery]
-    learning = [number for number, part in enumerate(parts) if part.learning]
     lines += [*_headers(parts), *members_text(texts)]
     for text in sorted(texts, key=lambda text: text.part.advances + text.part.learning / 2):
         lines += _unit(text, tables_memory(parts), shape.copies > 0)
@@ -258,7 +257,7 @@ def device_text(
     lines += _deliver_piece([n for n in deliveries if parts[n].kernel.delivers])
     lines += _deliver_due([n for n in deliveries if parts[n].kernel.due])
     lines += imported_senders(imports) if imports else []
-    lines += [*_learn(learning, shape), *_stage_of(parts, shape.stages)]
+    lines += [*_learn(parts, shape), *_stage_of(parts, shape.stages)]
     lines += _loop([text for text in units if text.part.kernel.patches])
     stream = [f"{cases_of(t)} {t.part.streams}<{t.space}::unit>{_GIVEN}; break;" for t in units]
     head = "ND_FN void nd_do_unit(const nd_item &item, long long k, long long until)"
@@ -267,8 +266,7 @@ def device_text(
         hold = [f"{cases_of(t)} nd_hold<{t.space}::unit>(loop); break;" for t in units]
         lines += _choice("ND_FN void nd_hold_unit(nd_loop &loop)", "loop.item(0)", hold)
     lines += [*opening_text(units), *once_text(units)]
-    ends = [header(f"codegen/simt/{name}.cuh") for name in ("device_end", "event_lists")]
-    return "\n".join([*lines, *ends])
+    return "\n".join([*lines, header("codegen/simt/device_end.cuh"), *list_kernels(imports)])
 
 
 def _patch_words(parts: Sequence[Part], shape: Shape, taken: int) -> list[str]:
@@ -380,8 +378,9 @@ def _learning_words(shape: Shape, taken: int) -> list[str]:
     ]
 
 
-def _learn(learning: list[int], shape: Shape) -> list[str]:
+def _learn(parts: Sequence[Part], shape: Shape) -> list[str]:
     """Return what does a part of a turn of learning, and what says when texts read sums."""
+    learning = [number for number, part in enumerate(parts) if part.learning]
     if not learning:
         return []
     due = " || ".join(f"n % {steps} == 0" for one in shape.sums for steps in one) or "false"

@@ -56,6 +56,19 @@ ND_FN void nd_do_steps(nd_loop &loop)
 #endif
 }
 
+/* Lets inputs enter that are those of the first window of a launch, or of its first step. */
+ND_FN void nd_enter_first(nd_loop &loop)
+{
+    const long long left = ND_WINDOW ? ND_WINDOW - loop.first % (ND_WINDOW + !ND_WINDOW) : 1;
+    const long long next = loop.first + left < loop.end ? loop.first + left : loop.end;
+    for (int i = 0; i < loop.count; ++i) {
+        const nd_item one = loop.item(i);
+        const long long k = loop.first + nd_late(one);
+        if (nd_enters(one) && k < next) nd_enter_late(one, k, -1);
+    }
+    loop.timer.add(ND_INPUTS);
+}
+
 /* Advance steps first .. last - 1 of a chunk that ends before step `end`; returns the step reached. */
 ND_FN long long nd_go(const nd_item *items, const int *offsets, long long first, long long last,
                       long long end, int parts, int width, unsigned &arrivals)
@@ -66,10 +79,7 @@ ND_FN long long nd_go(const nd_item *items, const int *offsets, long long first,
     loop.expect();
     loop.timer.start();
     if (parts & ND_BEFORE) {
-        for (int i = 0; i < loop.count; ++i)
-            if (loop.item(i).what == ND_INJECT) nd_inject(loop.item(i), first);
-            else if (loop.item(i).what == ND_BRING) nd_bring(loop.item(i), first);
-        loop.timer.add(ND_INPUTS);
+        nd_enter_first(loop);
         for (; loop.count && loop.item(loop.count - 1).what == ND_RECORDED; --loop.count)
             nd_do_other(loop.item(loop.count - 1), first, end, -1);     /* the last ones, done with */
         loop.timer.add(ND_RECORDING);

@@ -102,10 +102,10 @@ nd_list_events(const unsigned *bits, unsigned words, unsigned row, const unsigne
 /* Enters the events of steps into rows of `count` values, which are zero; a step without events has
  * row -1. The events of a step are those from its number in `begin` to the next one. */
 extern "C" __global__ void __launch_bounds__(ND_LISTING)
-nd_enter_events(const long long *begin, const int *rows, const int *column, const real *value,
-                real *table, long long count, long long steps)
+nd_enter_events(const int *begin, const int *column, const real *value, const int *rows, real *table,
+                long long count, long long steps)
 {
     for (long long s = blockIdx.x; s < steps; s += gridDim.x)
-        for (long long i = begin[s] + threadIdx.x; i < begin[s + 1]; i += ND_LISTING)
+        for (int i = begin[s] + (int)threadIdx.x; i < begin[s + 1]; i += ND_LISTING)
             table[rows[s] * count + column[i]] = value[i];
 }

@@ -1,14 +1,26 @@
-"""Text of the functions that send the spikes of sources in other parts: one for each variable."""
+"""Text of the functions that send spikes that no kernel computes: one for each sender."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from ...model.text import block
+from ...native.headers import header
 from .spike_delivery import Sent, sender
 
+Sender = tuple[str, bool]
+"""A variable of events, and whether they are those of inputs, or of sources in other parts."""
 
-def imported_senders(imports: Mapping[str, Sequence[Sent]]) -> list[str]:
+
+def list_kernels(senders: Iterable[Sender]) -> list[str]:
+    """Return the kernels that list events, and draw the trains of inputs where these are sent."""
+    names = ["codegen/simt/event_lists.cuh"]
+    if any(inputs for _, inputs in senders):
+        names += ["native/philox.h", "codegen/simt/trains.cuh"]
+    return list(map(header, names))
+
+
+def imported_senders(imports: Mapping[Sender, Sequence[Sent]]) -> list[str]:
     """Return the function by which a warp sends spikes that have come.
 
     What is due in the next step is delivered at once, and so is all where the spikes have come late
@@ -16,10 +28,10 @@ def imported_senders(imports: Mapping[str, Sequence[Sent]]) -> list[str]:
 
     Parameters
     ----------
-    imports : mapping of str to sequence of Sent
+    imports : mapping of Sender to sequence of Sent
     """
     lines, cases = [], []
-    for number, (variable, deliveries) in enumerate(imports.items()):
+    for number, ((variable, _), deliveries) in enumerate(imports.items()):
         sent = [(n, f"{first}ll", by) for n, first, by in deliveries]
         text = sender(variable, sent, kept=True)
         lines += [f"namespace nd_import_{number} {{", *text, "}"]

@@ -110,14 +110,22 @@ class _Connections:
             some = f"{self.element('bins', 'nd_source')} < {self.element('bins', 'nd_source + 1')}"
             low = self.element("low", "nd_source")
             return [f"return {{nd_source, (int){low}, {some}, {own}, {home}}};"]
+        if self.gather.limits.get("one each"):
+            return [f"return {{nd_source, 1, 0, {own}, {home}}};"]
         return [
             f"const long long nd_of = {row};",
             f"const long long nd_begin = {self.element('begin', 'nd_of')};",
             f"const long long nd_end = {self.element('begin', 'nd_of + 1')};",
-            f"const long long nd_due = ND_WINDOW ? nd_begin : {self.element('near', 'nd_of')};",
+            f"const long long nd_due = {self._due()};",
             "return {nd_begin, (int)(nd_due - nd_begin), (int)(nd_end - nd_due), "
             f"{own}, {home}}};",
         ]
+
+    def _due(self) -> str:
+        """Return the end of the connections that are due in the next step: all, of an input."""
+        if self.gather.form == "injected":
+            return "nd_end"
+        return f"ND_WINDOW ? nd_begin : {self.element('near', 'nd_of')}"
 
     def history(self) -> dict[str, list[str]]:
         """Return the member functions by which spikes wait until they are due."""

@@ -31,6 +31,8 @@ struct nd_input {           /* values of one variable for slots first .. first +
     long long width, depth, first, count, back;
     const nd_peer_word *words;   /* what the kernel of another GPU has written (peers.cuh), or null */
     long long sender, place;     /* number of what delivers its spikes, or -1; source of the first value */
+    const int *begin, *column;   /* its events as a list, or null: where those of each step begin, their */
+    const real *value;           /* columns and values; null where all are 1 */
 };
 
 struct nd_probe {           /* rows of one variable, every interval-th step */

@@ -1,6 +1,7 @@
 """The accesses of the form ``fanout`` -> deliveries: which groups send spikes to which access.
 
-Connections that are stencils have deliveries of their own, into the slots of the access.
+Connections that are stencils, and those of inputs, have deliveries of their own, into the slots of
+the access.
 
 Only programs for a GPU have deliveries. On a CPU the kernel of the targets delivers the spikes.
 """
@@ -10,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..layout import Layout
-from ..sums.gather import stencil_part
-from ..unit import Delivery, Unit
+from ..sums.gather import input_part, stencil_part
+from ..unit import INPUTS, Delivery, Unit
 
 
 def deliveries(layout: Layout, units: Sequence[Unit]) -> tuple[Delivery, ...]:
@@ -30,4 +31,7 @@ def deliveries(layout: Layout, units: Sequence[Unit]) -> tuple[Delivery, ...]:
                 blocks = plan.arrays["block"].tolist()
                 sources = {(ring.variable, owner[begin]): first for _, begin, _, first in blocks}
                 out.append(Delivery(spec, access.name, name, sources))
+            if gather.inputs is not None:
+                entering = {(ring.variable, INPUTS): 0}
+                out.append(Delivery(spec, access.name, input_part(access.name), entering))
     return tuple(out)

@@ -192,7 +192,7 @@ def fan_out(
         add_near(gather, rows.near)
     if threads and ahead is None:
         add_reached(gather, edges.target, width)
-    _store_multiples(gather, rows, threads, width)
+    store_multiples(gather, rows, threads, width)
     gather.cost = per_slice(np.bincount(edges.target, minlength=count))
     return gather
 
@@ -320,7 +320,7 @@ def shared_by(most: float, threads: bool) -> bool:
     return not threads or most <= MOST_MULTIPLE
 
 
-def _store_multiples(gather: Gather, rows: SourceRows, threads: bool, width: int) -> None:
+def store_multiples(gather: Gather, rows: SourceRows, threads: bool, width: int) -> None:
     """Store one weight for all, one for each source, or one for each connection."""
     most = float(np.abs(rows.multiple).max())
     if shared_by(most, threads):

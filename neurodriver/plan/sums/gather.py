@@ -29,6 +29,9 @@ all forms give the same bits. `plan` chooses the form.
 ``stencil``
     Weighted spikes by rules of place, whose connections are stored nowhere: see
     `plan.spikes.stencils`. They are added to the slots of a plan of the form ``fanout``.
+``injected``
+    Spikes of inputs, stored by slot, on a GPU: see `plan.spikes.input_lists`. They are added to the
+    slots of a plan of the form ``fanout``.
 ``by_place``
     Rules of place, whose connections are stored nowhere: see `plan.sums.by_place`.
 ``patches``
@@ -97,6 +100,11 @@ def stencil_part(access: str, number: int) -> str:
     return f"{access}__stencil{number}"
 
 
+def input_part(access: str) -> str:
+    """Return the name of the plan of the connections into an access that lead from inputs."""
+    return f"{access}__inputs"
+
+
 def outside(access: str) -> str:
     """Return the name of the plan of the connections whose sources do not deliver."""
     return f"{access}__outside"
@@ -131,8 +139,10 @@ class Gather:
     parts : ThreadRanges or None
         Shares of the threads, of the form ``fanout``.
     outside : Gather or None
-        Connections of sources whose kernels do not deliver, such as inputs and ports, with weights
-        in the same units. On a GPU their sum is added to the form ``fanout``.
+        Connections of sources whose kernels do not deliver, such as ports, with weights in the same
+        units. On a GPU their sum is added to the form ``fanout``.
+    inputs : Gather or None
+        Connections that lead from inputs, into the same slots, on a GPU.
     learning : tuple of Gather
         Connections that learn: `plan.spikes.learning` into the same slots, or `plan.sums.learned`.
     stencils : tuple of Gather
@@ -158,6 +168,7 @@ class Gather:
     claim: str = ""
     note: str = ""
     outside: Gather | None = None
+    inputs: Gather | None = None
     learning: tuple[Gather, ...] = ()
     stencils: tuple[Gather, ...] = ()
 

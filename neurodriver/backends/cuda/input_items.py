@@ -1,0 +1,37 @@
+"""The items of warps that let the values of an input enter."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..tables import InputTable
+from . import schedule
+from .items import Items, items_of
+
+READ, SENT = 512, 16
+"""Components whose values a warp reads to send their spikes; spikes of a list that it sends."""
+
+
+def input_items(number: int, table: InputTable, warps: int, writes: bool, sends: bool) -> Items:
+    """Return the items of an input.
+
+    Parameters
+    ----------
+    number : int
+        Of its table.
+    table : InputTable
+    warps : int
+        Of the launch.
+    writes : bool
+        Whether its values stand in rows of a ring.
+    sends : bool
+        Whether warps add its spikes to slots.
+    """
+    rows = schedule.pieces(schedule.INJECT, number, table.count if writes else 0, warps)
+    if not sends:
+        return rows
+    wanted = table.count / READ if math.isinf(table.events) else table.events / SENT
+    some = max(1, min(math.ceil(wanted), warps))
+    return np.concatenate([rows, items_of(schedule.SEND, np.arange(some), some, number)])
