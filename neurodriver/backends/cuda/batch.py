@@ -268,9 +268,7 @@ class CUDABatch(CUDABackend):
         with self.device.current():
             self.staging = BatchStaging(self, inputs, probes, events)
             self._stages = [self.staging, *self._lanes]
-            given, *rest = self.staging.pieces
-            delivery = [self.delivery.delivery_items(self.plan, self.generated.tasks, given)]
-            self.launches.distribute(self.generated.tasks, [given, delivery, *rest])
+            self.staging.distribute()
 
     def found(self, number: int) -> tuple[NDArray[np.integer], NDArray[np.int32]]:
         """Return steps and columns of the events of one table in the last call."""
