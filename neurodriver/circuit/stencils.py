@@ -245,7 +245,7 @@ def stencils_of(
         entries, edges = entries * size.sum(), edges * size[one.of].sum()
     if relation.form == "offsets":
         entries, edges = (n * len(relation.tables["factor"]) for n in (entries, edges))
-    if entries > MOST or entries * SHARES.get(stored, np.inf) > edges:
+    if entries > MOST or not edges or entries * SHARES.get(stored, np.inf) > edges:
         return None
     of = home = np.zeros(1, np.int64)
     for one in axes:

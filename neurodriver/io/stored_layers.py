@@ -109,7 +109,8 @@ def check_layers(
         space, lengths = spaces.get(layer.population), {}
         if isinstance(space, AxisGrid):
             lengths = dict(zip(space.names, space.extent, strict=True))
-        if group.model.axes and tuple(lengths) != group.model.axes:
+        names_of_axes = tuple(getattr(space, "names", ()))
+        if group.model.axes and names_of_axes != group.model.axes:
             need = f"needs the axes {', '.join(group.model.axes)}"
             faults.add(f"population {quoted(layer.population)} ({group.name}) {need}")
             continue

@@ -11,14 +11,17 @@ are the groups of that pool.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
+from numbers import Real
 from typing import Any
 
 from ..errors import ModelError, near, quoted
 
 REDUCTIONS = ("sum", "mean", "max", "min", "count", "any", "product", "argmax")
 """How a pool may reduce the values of its members."""
+
+LEAST = 2.0**-64
+"""Least number of which values may be multiples: in single precision sums stay within its range."""
 
 
 class Reduce:
@@ -43,7 +46,7 @@ class Reduce:
         Description.
     multiple_of : float, optional
         Of a ``sum`` or ``mean`` of a variable: each value counts as the nearest multiple of this
-        number, which is above 0. Then the sum is exact, whatever its order, so the members add to
+        number, from 2^-64 to 2^64. Then the sum is exact, whatever its order, so the members add to
         it themselves while they are computed. Values of 2^38 multiples and more count as 2^38.
     """
 
@@ -71,10 +74,11 @@ class Reduce:
         if multiple_of is not None:
             if reduce not in ("sum", "mean"):
                 raise ModelError(f"Reduce: multiple_of= is for a sum or a mean (got {reduce!r})")
-            is_number = isinstance(multiple_of, int | float) and not isinstance(multiple_of, bool)
-            if not is_number or not 0 < multiple_of < math.inf:
-                got = f"{multiple_of!r:.60}"
-                raise ModelError(f"Reduce: multiple_of= is a number above 0 (got {got})")
+            given: Any = multiple_of
+            real = isinstance(given, Real) and not isinstance(given, bool)
+            if not real or not LEAST <= given <= 1 / LEAST:
+                want, got = "2^-64 to 2^64", f"{given!r:.60}"
+                raise ModelError(f"Reduce: multiple_of= is a number from {want} (got {got})")
         self.reduce, self.variable, self.by, self.doc = reduce, variable, by, doc
         self.multiple_of = None if multiple_of is None else float(multiple_of)
 

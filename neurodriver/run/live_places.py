@@ -116,8 +116,9 @@ class Place:
             keep = keep_text(group.name, self.name)
             raise StateError(f"{said} cannot be set: {_MERGED}{keep}")
         if self.array is None and self.name not in group.model.states:
-            given = ", ".join(group.model.states) or "nothing"
-            raise StateError(f"{said} is computed in each step and cannot be set; set {given}")
+            given = ", ".join(group.model.states)
+            fix = f"set {given}" if given else "declare it in the model's states"
+            raise StateError(f"{said} is computed in each step and cannot be set; {fix}")
         units = group.model.sub_units
         if units is not None and self.name == units.per:
             raise StateError(f"{said} cannot be set: it is the number of sub-units")

@@ -159,3 +159,23 @@ def test_where_connections_have_to_be_stored() -> None:
     link = nd.Projection(sheet, synapses, nd.Near(y=1, x=1), stored=False, name="p")
     with pytest.raises(CircuitError, match="'p': stored=False is possible for weighted spikes"):
         nd.LPU(nd.Circuit([sheet, synapses], [link]), DT)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("space", ["even", "axes", "masks", "points"])
+def test_a_rule_that_connects_nothing(space: str) -> None:
+    """Nothing would be stored, so nothing is refused."""
+    a, b = (cells(name, space if space != "even" else "axes", False, 0) for name in "ab")
+    if space == "even":
+        axes = {name: nd.Axis.regular(6, start=0, step=1) for name in ("y", "x")}
+        far = {name: nd.Axis.regular(6, start=50, step=1) for name in ("y", "x")}
+        a, b = (
+            nd.Population("LeakyIAFDelta", name=name, axes=some, **CELL)
+            for name, some in (("a", axes), ("b", far))
+        )
+    rule = nd.Within(1e-9, autapses=False)
+    links = [nd.Projection(one, one, rule, delay=2e-4, stored=False) for one in (a, b)]
+    links.append(nd.Projection(a, b, nd.Within(1e-9), delay=2e-4, stored=False))
+    with nd.LPU(nd.Circuit([a, b], links), DT) as lpu:
+        assert lpu.circuit.edges == (0 if space == "even" else a.count)
+        lpu.advance(3)

@@ -177,6 +177,8 @@ def declare(update: str, **parts: Any) -> type[NDComponent]:
         ("real exp = 1;", 1, 6, "the name 'exp' is reserved; choose another"),
         ("real co_await = 1;", 1, 6, "the name 'co_await' is reserved; choose another"),
         ("real ND_LANES = 1;", 1, 6, "the name 'ND_LANES' is reserved; choose another"),
+        ("real __int128 = 1;", 1, 6, "the name '__int128' is reserved; choose another"),
+        ("real _Complex = 1;", 1, 6, "the name '_Complex' is reserved; choose another"),
         ("double x = 1;", 1, 1, "'double' is no type; write 'real'"),
         ("rael x = 1;", 1, 1, "'rael' is no type (did you mean 'real'?)"),
         ("switch (w) { }", 1, 1, "'switch' is not part of the language here; write if"),

@@ -214,6 +214,22 @@ def test_multiples_beyond_the_greatest_one() -> None:
         assert (lpu["whole20"].p_all == 40 * 2.0**18).all()
 
 
+@pytest.mark.parametrize("multiple", [np.float32(2.0**-64), np.int64(1), 2.0**64, 0.1])
+def test_any_number_of_which_values_are_multiples(multiple: Any, dtype: str) -> None:
+    """The pool is that of the values, rounded to multiples of the number."""
+    pools = {"total": nd.Reduce("sum", "V", multiple_of=multiple)}
+    states, updates = {"V": nd.State("1", 0.0)}, {"V": "1", "read": "1"}
+    body = {"pools": pools, "updates": updates, "states": states, "update": "read = here.total;"}
+    circuit = nd.Circuit([nd.Population(type("Kept", (nd.NDComponent,), body), 100, name="kept")])
+    values = np.random.default_rng(1).normal(size=100) * 20 * float(multiple)
+    with nd.LPU(circuit, dt=1e-3, dtype=dtype) as lpu:
+        lpu["kept"].set("V", values)
+        lpu.advance(1)
+        total = np.rint(values / float(multiple)).sum() * float(multiple)
+        assert np.allclose(lpu["kept"].read, total, rtol=1e-6, atol=0)
+        assert total != 0 and np.isclose(lpu["kept"].total, total, rtol=1e-6)
+
+
 def test_single_phases() -> None:
     """Pools belong to the phase before them, or to the first one."""
     circuit = read("listed")
@@ -226,6 +242,22 @@ def test_single_phases() -> None:
             assert not np.array_equal(pools_now(lpu)[1], before[1])
             other.advance(1)
             assert np.array_equal(lpu["reader"].val, other["reader"].val)
+
+
+def test_what_is_set_between_phases_belongs_to_pools_of_the_next_step() -> None:
+    """The pool of a step has the values that the phase has computed."""
+    circuit = multiples("listed")
+    with nd.LPU(circuit, dt=1e-3) as lpu, nd.LPU(circuit, dt=1e-3) as other:
+        lpu.advance_phase()
+        lpu["whole20"].set("V", 3.0)
+        for one in (lpu, other):
+            one.advance(1)
+        assert np.array_equal(lpu["reader"].val, other["reader"].val)
+        assert lpu["whole20"].all == 2100 and other["whole20"].all != 2100
+        for one in (lpu, other):
+            one.advance(1)
+        assert (lpu["whole20"].p_all == 2100).all()
+        assert not np.array_equal(lpu["reader"].val, other["reader"].val)
 
 
 def test_batches() -> None:
@@ -304,8 +336,11 @@ def test_bad_reductions() -> None:
         ((("sum", "V"), {"over": "y y"}), "each once"),
         ((("sum", "V"), {"over": "y", "by": "column"}), "or the name of a parameter"),
         ((("max", "V"), {"multiple_of": 1}), "is for a sum or a mean (got 'max')"),
-        ((("sum", "V"), {"multiple_of": 0}), "multiple_of= is a number above 0 (got 0)"),
-        ((("sum", "V"), {"multiple_of": "1"}), "multiple_of= is a number above 0 (got '1')"),
+        ((("sum", "V"), {"multiple_of": 0}), "is a number from 2^-64 to 2^64 (got 0)"),
+        ((("sum", "V"), {"multiple_of": "1"}), "is a number from 2^-64 to 2^64 (got '1')"),
+        ((("sum", "V"), {"multiple_of": True}), "is a number from 2^-64 to 2^64 (got True)"),
+        ((("sum", "V"), {"multiple_of": 5e-324}), "is a number from 2^-64 to 2^64 (got 5e-324)"),
+        ((("sum", "V"), {"multiple_of": 10**400}), "is a number from 2^-64 to 2^64 (got 1000"),
     ]:
         with pytest.raises(ModelError) as caught:
             nd.Reduce(*given[0], **given[1])

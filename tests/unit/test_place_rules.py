@@ -240,6 +240,25 @@ def test_a_text_is_a_formula() -> None:
         nd.Circuit([sheet], [wrong])
 
 
+class Placed(nd.NDComponent):
+    """Keeps its values."""
+
+    axes, updates = ("y", "x"), {"val": "1"}
+
+
+def test_a_run_goes_on_with_points_of_a_model_with_axes(tmp_path: Path) -> None:
+    """The coordinates have the names that the model declares."""
+    places = {name: np.random.default_rng(1).random(5) for name in ("y", "x")}
+    circuit = nd.Circuit([nd.Population(Placed, name="p", positions=places)])
+    with nd.LPU(circuit, 1e-3) as lpu:
+        lpu["p"].set("val", np.arange(5.0))
+        lpu.run(steps=2)
+        lpu.save(tmp_path / "p.h5")
+    with nd.LPU(circuit, 1e-3) as lpu:
+        lpu.resume(tmp_path / "p.h5")
+        assert lpu.step == 2 and np.array_equal(lpu["p"].val, np.arange(5.0))
+
+
 def test_files_keep_rules_and_places(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     y, x = nd.Axis.span(5, 0, 1), nd.Axis.at([0.0, 0.2, 0.7], period=1.0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 FUNCTIONS = (
     "exp", "expm1", "log", "log1p", "tanh", "cosh", "sinh", "pow", "sqrt", "fabs", "fmin", "fmax",
     "floor", "fma", "sin", "cos",
@@ -52,7 +54,9 @@ _CPP_WORDS = frozenset(
 RESERVED = C_WORDS.union(_CPP_WORDS, FUNCTIONS, DRAWS, GIVEN, (STEP, "lane", "nd"))
 """Names that nothing in a model may have."""
 
+_BEGINS = re.compile("(?i:nd_)|__|_[A-Z]")
+
 
 def is_reserved(name: str) -> bool:
-    """Whether a name is one of the language, or begins as the names of generated text do."""
-    return name in RESERVED or name.lower().startswith("nd_")
+    """Whether a name is one of the language, or begins as those of generated text or compilers."""
+    return name in RESERVED or _BEGINS.match(name) is not None

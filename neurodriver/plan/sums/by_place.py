@@ -95,8 +95,9 @@ def place_plan(
                 return patched[number][access.name]
         pays = made.pays and not layout.target.threads  # stored ones are faster there
         return made.gather(access.weighted) if unstored or pays else None
-    if unstored:
-        one = unstored[0]
+    for one in unstored:
+        if not one.counted():
+            continue  # nothing would be stored
         say = f"projection {quoted(one.name)}: stored=False is possible {_possible(layout, one)}"
         raise CircuitError(f"{layout.circuit.name}: {say}; leave 'stored' out")
     return None
