@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+import numpy as np
+
+from .. import settings
 from ..backends.base import Backend
+from ..circuit.share import Share
 from ..mpi import World
 from ..plan.passes.join import Joined
 from .exchange import Exchange
 from .hosting import Host
 from .module import Module
 from .peer_exchange import PeerExchange
-from .routes import Routes
+from .routes import Routes, ValueBlock
 from .window import Timing, variables_from
 
 
@@ -48,3 +52,19 @@ class RankBorder:
         if self.peers:
             return PeerExchange(*parts, backend, self.timing)
         return Exchange(*parts, backend, self.timing, host)
+
+
+def border_of(share: Share, world: World, timing: Timing, gates: bool, lists: bool) -> RankBorder:
+    """Return where the circuit of a part goes on in the others; ``lists``: spikes go as lists."""
+    routes, listed = Routes(), share.events if lists and not settings.validates() else ()
+    for one in share.incoming:
+        lpus = np.full(len(one.sources), f"part {one.source}")
+        block = ValueBlock(one.source, one.variable, lpus, one.sources)
+        routes.incoming.append(replace(block, events=one.variable in listed))
+    for one, components in share.outgoing:
+        lpus = np.full(len(one.sources), f"part {share.part}")
+        block = ValueBlock(one.target, one.variable, lpus, one.sources)
+        events = one.variable in listed
+        routes.outgoing.append(replace(block, components=components, events=events))
+    joined = Joined(share.circuit, {}, {}, [], share.imports)
+    return RankBorder(world, routes, joined, timing, gates)

@@ -172,25 +172,26 @@ class WholeRecording:
         found = self._circuit.find(uids)
         return np.flatnonzero(np.where(found < 0, 0, self._of[found]) == part)
 
-    def open(self, plan: RecordingPlan, columns: Sequence[PartColumns], step: int) -> None:
+    def put_together(self, columns: Sequence[PartColumns]) -> None:
+        """Get to know the columns of each part, before the recording begins."""
+        self._columns = tuple(self._every(columns))
+
+    def open(self, plan: RecordingPlan, step: int) -> None:
         """Begin the recording, or go on with it.
 
         Parameters
         ----------
         plan : RecordingPlan
             Without columns.
-        columns : sequence of mapping of str to Columns
-            Of each part; empty where they are known from an earlier call.
         step : int
             Steps done.
         """
-        if columns:
-            self._columns = tuple(self._every(columns))
         if self._plan is None and self.resumes:
             self._plan = replace(plan, columns=self._columns, steps=None)
         if self._plan is None:
-            self._plan = replace(plan, columns=self._columns, first_step=step)
-            self.recorder.open(self._plan)
+            begun = replace(plan, columns=self._columns, first_step=step)
+            self.recorder.open(begun)
+            self._plan = begun
             return
         steps = None if plan.steps is None else step + plan.steps - self._plan.first_step
         self._plan = replace(self._plan, steps=steps, attributes=plan.attributes)

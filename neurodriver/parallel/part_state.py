@@ -71,6 +71,8 @@ class PartedState(Divided):
     _set: set[tuple[int, str]]
     _sends_again: bool
     """Whether rows that others have may have been changed."""
+    _inside: bool
+    """Whether a slice has not been completed, so that parts are at different steps."""
 
     @abstractmethod
     def _each(self, work: Callable[[CircuitPart], None]) -> None:
@@ -130,7 +132,13 @@ class PartedState(Divided):
         whole = whole_of(self.circuit, [state for _, state in every])
         return replace(whole, learned=learned_of_whole(self.circuit, self.of, every))
 
+    def check_whole(self) -> None:
+        """Raise NeurodriverError where parts may be at different steps."""
+        if self._inside:
+            raise NeurodriverError("LPU: interrupted within a step; make a new LPU to run again")
+
     def _check_savable(self) -> None:
+        self.check_whole()
         for part in self._parts:
             part.simulation.check_whole()
             check_readable(part.simulation.program)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..circuit.circuit import Circuit, Connections
 from ..circuit.plastic import learning_connections
-from ..recorders.base import Block, Columns, Recorder
+from ..recorders.base import Block, Columns, Recorder, RecordingPlan
 from ..recorders.synapses import SynapseRecorder
 from ..run.synapse_feed import columns_of, counted
 from ..state.synapses import Synapses
@@ -65,10 +65,10 @@ class WholeSynapseRecording(WholeRecording):
         first, self._step = self._step // self.recorder.sample_interval, step
         return Block(first, row, {}, step)
 
-    def open(self, plan: Any, columns: Sequence[PartColumns], step: int) -> None:
+    def open(self, plan: RecordingPlan, step: int) -> None:
         """Begin the recording, or go on with it."""
         self._step = step
-        super().open(plan, columns, step)
+        super().open(plan, step)
 
     def _every(self, columns: Sequence[PartColumns]) -> list[Columns]:
         return columns_of(self.recorder, self._circuit, self._links)

@@ -18,7 +18,6 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -35,21 +34,20 @@ from ..errors import CircuitError, LPUExecutionError, NeurodriverError, lines_of
 from ..inputs.base import Input
 from ..mpi import TASKS, World
 from ..plan.instances import needs_instance
-from ..plan.passes.join import Joined
 from ..recorders.base import Recorder, RecordingPlan
 from ..recorders.writer import Writer
 from ..run.division import Division
+from ..run.interrupts import boundary_of_parts
 from ..run.member import Attributes, Member
 from ..run.simulation import Progress, Simulation
 from .agreement import of_circuit
-from .border import RankBorder
+from .border import border_of
 from .exchange import Left
 from .part_inputs import inputs_of_parts
 from .part_recorders import Arrived, WholeRecording
 from .part_state import CircuitPart, PartedState
 from .part_synapse_recordings import whole_recording
 from .peer_exchange import EXCHANGING_KERNELS
-from .routes import Routes, ValueBlock
 from .thread_ranks import Team
 from .timing import Exchanged
 from .window import Timing, least_crossing
@@ -65,7 +63,6 @@ SLICE_BYTES = 64 << 20
 
 AHEAD = 1
 """Slices that wait to be joined while the next one is computed."""
-
 
 IMPORTS_SEND = True
 """Whether GPUs deliver the spikes of other parts by their sources, instead of summing by target."""
@@ -103,7 +100,7 @@ class PartedSimulation(PartedState):
         given: dict[str, Any],
     ) -> None:
         self.circuit, self.dt, self.step, self.started = circuit, dt, 0, False
-        self._set, self._sends_again, self._opened = set(), False, False
+        self._set, self._sends_again, self._inside, self._opened = set(), False, False, False
         self._world = mpi.world()
         self._inputs, self._attributes = inputs, attributes
         self.of = part_of_each(circuit, division.parts, self._world.size)
@@ -114,7 +111,7 @@ class PartedSimulation(PartedState):
         choices = {n: division.choice(n, given["choice"], alone) for n in numbers}
         self._parts = []
         self._writer: Writer[WholeRecording] | None = None
-        self._dtype, self._steps_a_second = np.dtype(given["dtype"]), 0.0
+        self._dtype, self._steps_a_second, self._slice_seconds = np.dtype(given["dtype"]), 0.0, 0.0
         self.recordings = [
             whole_recording(one, circuit, self.of, self.synapses) for one in recorders
         ]
@@ -207,14 +204,18 @@ class PartedSimulation(PartedState):
             one.begin_run(steps)
         self._each(lambda part: part.simulation.start(steps))
         self.started = True
-        columns = [] if self._opened else [part.recorded_columns() for part in self._parts]
-        gathered, self._opened = self._gathered(columns), True  # they stay what they are
-        self._writer = Writer(self._own_recordings(), AHEAD)
-        for number, recording in enumerate(self.recordings):
+        own = self._own_recordings()
+        if not self._opened:  # columns stay what they are
+            gathered = self._gathered([part.recorded_columns() for part in self._parts])
+            for number, recording in enumerate(self.recordings):
+                if recording in own:
+                    recording.put_together([part[number] for part in gathered])
+            self._opened = True
+        self._writer = Writer(own, AHEAD)
+        for recording in own:
             interval = recording.recorder.sample_interval
             plan = RecordingPlan(self.dt, steps, interval, self._dtype, (), self._attributes)
-            if recording in self._own_recordings():
-                recording.open(plan, [part[number] for part in gathered], self.step)
+            recording.open(plan, self.step)
 
     @property
     def exchanged(self) -> list[Exchanged]:
@@ -222,7 +223,11 @@ class PartedSimulation(PartedState):
         return self._gathered([Exchanged.of(part.simulation) for part in self._parts])
 
     def advance(self, steps: int, progress: Progress = None) -> None:
-        """Advance ``steps`` steps; ``progress`` gets the number of those that have been done."""
+        """Advance ``steps`` steps; ``progress`` gets the number of those that have been done.
+
+        In one process Ctrl-C ends them after a slice, as then all parts have done the same steps.
+        """
+        self.check_whole()
         if not self.started:
             self.start()
         end = self.step + steps
@@ -231,15 +236,22 @@ class PartedSimulation(PartedState):
             self._sends_again = False
         if steps > 1:  # else the ranks find at the end of the step that they differ
             self._world.agree("LPU.advance", {"the steps": f"{self.step} to {end}"})
-        while self.step < end:
-            count = min(self._slice(), end - self.step)
-            begin = time.perf_counter()
-            self._each(lambda part, count=count: part.simulation.advance(count))  # type: ignore[misc]
-            self.step += count
-            seconds = self._put_together(time.perf_counter() - begin)
-            self._steps_a_second = count / max(seconds, 1e-6)
-            if progress is not None:
-                progress(count)
+        backends = (part.simulation.backend for part in self._parts)
+        boundary = boundary_of_parts(backends, lambda: self._slice_seconds)
+        with boundary if self._world.size == 1 else contextlib.nullcontext():
+            while self.step < end and not boundary.asked:
+                count = min(self._slice(), end - self.step)
+                self._advance_slice(count)
+                if progress is not None:
+                    progress(count)
+
+    def _advance_slice(self, count: int) -> None:
+        begin, self._inside = time.perf_counter(), True
+        self._each(lambda part: part.simulation.advance(count))
+        self._inside = False
+        self.step += count
+        self._slice_seconds = self._put_together(time.perf_counter() - begin)
+        self._steps_a_second = count / max(self._slice_seconds, 1e-6)
 
     def finish(self) -> None:
         """Close the recordings."""
@@ -306,11 +318,9 @@ class PartedSimulation(PartedState):
     def _each(self, work: Callable[[CircuitPart], None]) -> None:
         """Do something with all parts of this process, side by side."""
         if len(self._parts) == 1:
-            self._guarded(work, self._parts[0])
+            _guarded(work, self._parts[0])
             return
-        run = [
-            self._pool.submit(copy_context().run, self._guarded, work, part) for part in self._parts
-        ]
+        run = [self._pool.submit(copy_context().run, _guarded, work, part) for part in self._parts]
         try:
             failed = [error for one in run if (error := one.exception()) is not None]
         except KeyboardInterrupt:
@@ -319,25 +329,26 @@ class PartedSimulation(PartedState):
         for error in sorted(failed, key=lambda one: isinstance(one, Left)):
             raise error
 
-    def _guarded(self, work: Callable[[CircuitPart], None], part: CircuitPart) -> None:
-        """Do something with a part; if it fails, the others leave."""
-        part.world.engaged = True
-        try:
-            with TASKS.task("the run") as task:
-                part.simulation.watch = lambda: task.advanced(part.simulation.step)
-                part.simulation.watch()
-                work(part)
-        except BaseException as error:
-            part.world.tell()
-            part.simulation.leave()
-            if isinstance(error, Left):
-                part.world.check()
-                left = Left(f"part {part.number} ends, as {error}")
-                left.known_to_all_ranks = left.of_another_rank = True  # type: ignore[attr-defined]
-                raise left from error
-            raise
-        finally:
-            part.world.engaged = False
+
+def _guarded(work: Callable[[CircuitPart], None], part: CircuitPart) -> None:
+    """Do something with a part; if it fails, the others leave."""
+    part.world.engaged = True
+    try:
+        with TASKS.task("the run") as task:
+            part.simulation.watch = lambda: task.advanced(part.simulation.step)
+            part.simulation.watch()
+            work(part)
+    except BaseException as error:
+        part.world.tell()
+        part.simulation.leave()
+        if isinstance(error, Left):
+            part.world.check()
+            left = Left(f"part {part.number} ends, as {error}")
+            left.known_to_all_ranks = left.of_another_rank = True  # type: ignore[attr-defined]
+            raise left from error
+        raise
+    finally:
+        part.world.engaged = False
 
 
 def _done(tasks: Iterable[Callable[[], Result]], threads: int) -> list[Result]:
@@ -407,22 +418,6 @@ def part_of_each(circuit: Circuit, parts: Any, ranks: int) -> Numbers:
         say = f"{count} parts do not fit {ranks} ranks"
         raise CircuitError(f"{circuit.name}: parts: {say}; take parts='auto', or as many as ranks")
     return of
-
-
-def border_of(share: Share, world: World, timing: Timing, gates: bool, lists: bool) -> RankBorder:
-    """Return where the circuit of a part goes on in the others; ``lists``: spikes go as lists."""
-    routes, listed = Routes(), share.events if lists and not settings.validates() else ()
-    for one in share.incoming:
-        lpus = np.full(len(one.sources), f"part {one.source}")
-        block = ValueBlock(one.source, one.variable, lpus, one.sources)
-        routes.incoming.append(replace(block, events=one.variable in listed))
-    for one, components in share.outgoing:
-        lpus = np.full(len(one.sources), f"part {share.part}")
-        block = ValueBlock(one.target, one.variable, lpus, one.sources)
-        events = one.variable in listed
-        routes.outgoing.append(replace(block, components=components, events=events))
-    joined = Joined(share.circuit, {}, {}, [], share.imports)
-    return RankBorder(world, routes, joined, timing, gates)
 
 
 def _digest(array: Numbers) -> str:

@@ -269,8 +269,9 @@ class RecorderFeed:
         recorder = self.recorder
         if self.plan is None:
             run = self._dt, steps, recorder.sample_interval, self._dtype
-            self.plan = RecordingPlan(*run, tuple(self.columns), attributes, first_step=step)
-            recorder.open(self.plan)
+            plan = RecordingPlan(*run, tuple(self.columns), attributes, first_step=step)
+            recorder.open(plan)
+            self.plan = plan
             return
         every = None if steps is None else step + steps - self.plan.first_step
         self.plan = replace(self.plan, steps=every, attributes=attributes)

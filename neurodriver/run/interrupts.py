@@ -8,7 +8,7 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -71,6 +71,17 @@ def end_call(backend: Backend) -> bool:
 def boundary_of(backend: Backend, calls: CallsInFlight) -> StepBoundary:
     """Return a `StepBoundary` for a backend. If its steps take long, the patience is longer."""
     return StepBoundary(lambda: end_call(backend), lambda: PATIENCE + 2 * calls.seconds_per_step)
+
+
+def boundary_of_parts(backends: Iterable[Backend], seconds: Callable[[], float]) -> StepBoundary:
+    """Return a `StepBoundary` for calls in several threads, which take some ``seconds``."""
+    every = list(backends)
+
+    def end_calls() -> bool:
+        ended = [end_call(one) for one in every]
+        return any(ended)
+
+    return StepBoundary(end_calls, lambda: PATIENCE + 2 * seconds())
 
 
 class StepBoundary:

@@ -35,6 +35,19 @@ def circuit() -> nd.Circuit:
     return nd.Circuit.from_arrays([(Endless, 300, {}, [f"n{i}" for i in range(300)])])
 
 
+def parted() -> None:
+    """Run an LPU in two parts, of which one does not end its step."""
+    with nd.LPU(circuit(), 1e-3, parts=2) as lpu:
+        try:
+            lpu.run(100)
+        except KeyboardInterrupt:
+            try:
+                lpu.run(1)
+            except nd.NeurodriverError as error:
+                print("parted_again:", error)
+            raise
+
+
 class Slow(nd.UserInput):
     """Does not return from Python at a step."""
 
@@ -121,4 +134,4 @@ def main(*each: Callable[[], None]) -> None:
 
 
 if __name__ == "__main__":
-    main(alone, batch, managed, in_python)
+    main(alone, batch, managed, parted, in_python)

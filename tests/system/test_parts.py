@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +23,11 @@ import neurodriver as nd
 from neurodriver.backends.cpu.backend import CPUBackend
 from neurodriver.circuit.partition import clusters, partition, work_of
 from neurodriver.circuit.share import shares
-from neurodriver.errors import InputError, TargetError
+from neurodriver.errors import InputError, RecordingError, TargetError
 from neurodriver.inputs.user import UserInput
 from neurodriver.model.plasticity import Plasticity
 from neurodriver.parallel.window import least_crossing
+from neurodriver.run.simulation import Simulation
 
 STEPS = 200
 WORDS = ("model HodgkinHuxley", "model Alpha", "model Photoreceptor", "model LeakyIAF",
@@ -332,3 +337,82 @@ def test_an_unknown_uid_is_reported() -> None:
     with pytest.raises(nd.NeurodriverError, match="nobody"):
         recorder = nd.MemoryRecorder([("V", ["nobody"])])
         nd.LPU(circuit, DT, recorders=recorder, parts=2, backend="cpu")
+
+
+def at_step_16(monkeypatch: pytest.MonkeyPatch, work: Callable[[], None]) -> None:
+    """Do something in the thread of the first part that has done 16 steps, the first slice."""
+    once, plain = iter([True]), Simulation.advance
+
+    def advance(self: Simulation, steps: int, *given: Any) -> None:
+        if self.step == 16 and next(once, False):
+            work()
+        plain(self, steps, *given)
+
+    monkeypatch.setattr(Simulation, "advance", advance)
+
+
+def test_ctrl_c(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All parts have done the same steps then; the next run goes on, and nothing is lost."""
+
+    def press() -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.1)
+
+    circuit = weighted_network(60, 2)
+    uids = circuit.groups[0].uids
+    inputs: list[nd.Input] = [nd.StepInput("I", uids, np.linspace(5.0, 30.0, 60))]
+    steps, recordings = 100_000, []
+    for parts in (None, 2):
+        recordings.append(nd.MemoryRecorder([("V", uids[:5]), ("spike_state", None)]))
+        with nd.LPU(circuit, DT, inputs, recordings[-1:], parts=parts, backend="cpu") as lpu:
+            if parts:
+                before = signal.signal(signal.SIGINT, signal.default_int_handler)
+                at_step_16(monkeypatch, press)
+                try:
+                    with pytest.raises(KeyboardInterrupt):
+                        lpu.run(steps=steps)
+                finally:
+                    signal.signal(signal.SIGINT, before)
+                assert 16 < lpu.step < steps and len(recordings[-1].get("V")) == lpu.step
+            lpu.run(steps=steps - lpu.step)
+    assert_alike(recordings[:1], recordings[1:])
+
+
+def test_parts_at_different_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After an error in one part nothing goes on from what the others have done."""
+
+    def fail() -> None:
+        raise ValueError("no more light")
+
+    at_step_16(monkeypatch, fail)
+    with nd.LPU(weighted_network(60, 2), DT, parts=2, backend="cpu") as lpu:
+        with pytest.raises(ValueError, match="no more light"):
+            lpu.run(steps=STEPS)
+        for work in (lambda: lpu.run(steps=1), lpu.state):
+            with pytest.raises(nd.NeurodriverError, match="make a new LPU"):
+                work()
+
+
+class Unopened(nd.MemoryRecorder):
+    """Cannot be opened the first time."""
+
+    tries = 0
+
+    def _open(self, plan: Any) -> None:
+        self.tries += 1
+        if self.tries == 1:
+            raise RecordingError("no space")
+        super()._open(plan)
+
+
+@pytest.mark.parametrize("parts", [None, 2])
+def test_a_recording_that_begins_later(parts: int | None) -> None:
+    """A run whose recordings cannot be opened leaves nothing behind; the next one records all."""
+    circuit = weighted_network(60, 2)
+    recorders = [Unopened([("V", None)]), nd.MemoryRecorder([("V", None)])]
+    with nd.LPU(circuit, DT, recorders=recorders, parts=parts, backend="cpu") as lpu:
+        with pytest.raises(RecordingError, match="no space"):
+            lpu.run(steps=10)
+        lpu.run(steps=10)
+    for one in recorders:
+        assert one.get("V").shape == (10, 60)
