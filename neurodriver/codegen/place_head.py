@@ -221,9 +221,11 @@ class PlaceHead:
         pool = self.pool_of(node)
         if pool is None:
             return None
-        own = self.place.reached[HERE].names
+        own = self.place.reached.get(HERE)
         indices = [
-            tree.Path(("here", name)) if name in own else tree.Cast("int", tree.Name(name))
+            tree.Path(("here", name))
+            if own and name in own.names
+            else tree.Cast("int", tree.Name(name))
             for name in filter(None, pool.names)
         ]
         return tree.Item(node.names, tuple(indices))

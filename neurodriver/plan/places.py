@@ -20,6 +20,7 @@ from ..circuit.space import AxisGrid
 from ..errors import CircuitError, quoted
 from ..model.fields import Field
 from ..model.language import raise_faults, tree
+from ..model.language.check_places import of_each_cell
 from ..model.language.tokens import message
 from ..model.texts import TextPart, texts_of
 from .arrays import Array, FieldOwner, Key, Kind, Owner, PopulationOwner, Role, row
@@ -281,11 +282,14 @@ class TextBinding:
             self._pool(node, pool, None)
         elif node.names[1] == "pos":
             self._positions(tree.Path(("here", name), at=node.at), scope, "here.pos")
+        elif name in found.pointer.reads and len(node.names) == 2:
+            axes = [*filter(None, found.names)] or ["its number"]
+            self.fault(node, of_each_cell(node.names, axes))
         elif name not in found.names and name not in known:
-            axes = ", ".join(filter(None, found.names)) or "none"
+            has_axes = ", ".join(filter(None, found.names)) or "none"
             has = ", ".join(known) or "none"
             said = f"population {quoted(found.pointer.population)} has no '{name}'"
-            self.fault(node, f"{said}; its axes are {axes}, its fields {has}")
+            self.fault(node, f"{said}; its axes are {has_axes}, its fields {has}")
 
     def _item(self, node: tree.Item, scope: Scope) -> None:
         found = self.place.reached.get(scope.resolved(node.name))

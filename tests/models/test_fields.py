@@ -277,6 +277,7 @@ TEXTS = {
     "val = w[0, 1];": "'w' takes 1 index (k), 2 given",
     "val = here.z;": "the cell itself has no 'z'",
     "val = here.val;": "'val' has a value for each cell; say which cell: here.val[y, x]",
+    "val = src.val;": "'val' has a value for each cell; say which cell: src.val[y, x]",
     "src.val[0, 0] = 1;": "'src.val' belongs to another cell or population",
     "here.val[0, 0] = 1;": "'here.val' belongs to another cell or population",
     "w[0] = 1;": "'w' is a field, which the text cannot change; set it from outside",

@@ -260,6 +260,24 @@ def test_what_is_set_between_phases_belongs_to_pools_of_the_next_step() -> None:
         assert not np.array_equal(lpu["reader"].val, other["reader"].val)
 
 
+READ = {"one": "q = one.all;", "by number": "q = one.all;", "many": "for (s : one) q += s.all;"}
+
+
+@pytest.mark.parametrize("way", READ)
+def test_a_source_that_names_a_pool_of_one_group(way: str) -> None:
+    """A population without axes reads it, too."""
+    source = nd.Source("all", by_number=way == "by number", many=way == "many")
+    body = {"updates": {"q": "1"}, "sources": {"one": source}, "update": f"q = 0; {READ[way]}"}
+    cells = flat(Whole20, 700)
+    given: Any = [cells] if way == "many" else cells
+    reader = nd.Population(type("Total", (nd.NDComponent,), body), 3, name="reader", one=given)
+    with nd.LPU(nd.Circuit([cells, reader]), dt=1e-3) as lpu:
+        lpu.advance(2)
+        total = float(lpu["whole20"].all)
+        lpu.advance(1)
+        assert total != 0 and (lpu["reader"].q == total).all()
+
+
 def test_batches() -> None:
     """Each copy has pools of its own; on a CPU."""
     circuit = nd.Circuit([flat(Whole, 300)])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ...errors import near
 from . import tree
 from .check_arrays import ArrayChecker
@@ -24,6 +26,12 @@ NUMBER_OF_STEP = "number of the step"
 """Kind of ``step`` as a number, beside which ``step(image.y)`` is the distance of two cells."""
 
 PLACES = ("size", "step", "place", "position", "count", *OF_RUNS)
+
+
+def of_each_cell(names: Sequence[str], axes: Sequence[str]) -> str:
+    """Return what is wrong with a path that names a variable of a population, and no cell."""
+    said = f"say which cell: {'.'.join(names)}[{', '.join(axes)}]"
+    return f"'{names[-1]}' has a value for each cell; {said}"
 
 
 class PlaceChecker(ArrayChecker):
@@ -78,10 +86,10 @@ class PlaceChecker(ArrayChecker):
             return "real"
         elif reach.here and reach.axes is not None and rest[0] in reach.axes:
             return "int"
+        elif rest[0] in reach.variables and (reach.here or reach.axes is not None):
+            self.fault(node, of_each_cell(node.names, reach.axes or ("...",)))
         elif rest[0] in reach.variables:
-            inside = ", ".join(reach.axes or ("..."))
-            said = f"say which cell: {'.'.join(node.names)}[{inside}]"
-            self.fault(node, f"'{rest[0]}' has a value for each cell; {said}")
+            return "real"  # whether it is a pool is known with the population
         elif reach.axes is not None and rest[0] in reach.axes:
             said = "it is looked up, as in near({0}, 11), or size({0})"
             self.fault(node, f"'{rest[0]}' is an axis; {said.format('.'.join(node.names))}")
