@@ -118,6 +118,7 @@ class PeerExchange(Exchange):
         sent = {p: np.concatenate([offer, np.array([own[p]]).view(np.uint8)]) for p in self._peers}
         came = {p: np.zeros_like(sent[p]) for p in self._peers}
         self._told(sent, came)
+        self._kernels.part()  # what the last run has opened
         imports, awaited = {}, []
         exports, deaf = {}, []
         for p in self._peers:
@@ -173,6 +174,7 @@ class PeerExchange(Exchange):
     def close(self) -> None:
         """Give the receive buffer back, unless others may still write into it."""
         super().close()
+        self._kernels.part()
         if not self._leaving:
             self._kernels.free()
 

@@ -13,6 +13,7 @@ from support import DT
 
 import neurodriver as nd
 from neurodriver import LPU, MemoryRecorder
+from neurodriver.backends.cuda import peers
 from neurodriver.backends.cuda.peers import Peers
 from neurodriver.parallel.peer_exchange import PeerExchange
 
@@ -85,6 +86,24 @@ def test_parts_that_only_send(count: int) -> None:
     assert len(found[2]) == count
 
 
+def test_memory_of_others_is_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each run opens it anew, and nothing stays open when the LPU is closed."""
+    open_now, plain = [0], peers.opened
+
+    def opened(*given: Any) -> tuple[int, Any]:
+        open_now[0] += 1
+        return plain(*given)[0], lambda: open_now.__setitem__(0, open_now[0] - 1)
+
+    circuit, inputs = random_circuit(20, 5)
+    with LPU(circuit, DT, inputs, backend="cuda", devices=3) as lpu:
+        monkeypatch.setattr(peers, "opened", opened)
+        for _ in range(4):
+            lpu.run(steps=7)
+            assert open_now[0] == 3 * 2
+            lpu.set("V", lpu.get("V"))
+    assert open_now[0] == 0
+
+
 def test_values_that_are_set() -> None:
     """What is set between two runs is what others read, and earlier messages mean nothing."""
     circuit, inputs = random_circuit(20, 7)
@@ -151,8 +170,6 @@ def test_own_code(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_no_access(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a GPU does not reach another one, the host exchanges rows."""
-    from neurodriver.backends.cuda import peers
-
     monkeypatch.setattr(peers.Trial, "reaches", lambda self, offers: False)
     circuit, inputs = random_circuit(20, 5)
     expected = run(circuit, inputs)
