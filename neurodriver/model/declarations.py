@@ -22,7 +22,8 @@ OF_POPULATIONS = frozenset(
 
 OF_CONNECTIONS = frozenset(
     "back block code degree element event_back event_block event_element event_first event_head "
-    "event_rank event_target first index mask multiple start stride tail unit".split()
+    "event_rank event_target first head index mask multiple rank start stride tail target "
+    "unit".split()
 )
 """Names of what is stored beside the variables of a connection, which have others."""
 
@@ -60,9 +61,7 @@ def check_declarations(cls: Any) -> None:
         if is_reserved(name):
             raise ModelError(f"{where}: the name '{name}' is reserved; choose another")
     for access in cls.accesses:
-        if stored := next((name for name in access.connection if name in OF_CONNECTIONS), ""):
-            said = f"a connection variable '{stored}' would be mistaken for a table of connections"
-            raise ModelError(f"{where}.accesses['{access.name}']: {said}; choose another name")
+        _check_connection(f"{where}.accesses['{access.name}']", access)
     for name in (*cls.fields, *cls.sources):
         if name in OF_POPULATIONS:
             raise ModelError(f"{where}: the name '{name}' belongs to populations; choose another")
@@ -88,6 +87,21 @@ def check_declarations(cls: Any) -> None:
         value = getattr(cls, name)
         if value is not None and not 0 < value < math.inf:
             raise ModelError(f"{where}.{name}: must be positive seconds, got {value!r}")
+
+
+def _check_connection(where: str, access: Any) -> None:
+    """Raise ModelError for a connection variable with a name that means something else."""
+    for name in access.connection:
+        said = ""
+        if name in OF_CONNECTIONS:
+            said = "would be mistaken for a table of connections"
+        elif name == access.variable:
+            said = "would hide the variable that arrives"
+        elif name == "delay":
+            said = "would be mistaken for the delay of a connection, in s"
+        if said:
+            say = f"a connection variable '{name}' {said}; choose another name"
+            raise ModelError(f"{where}: {say}")
 
 
 def _check_loops(cls: Any, access: Any) -> None:

@@ -18,8 +18,8 @@ def test_names_of_connection_variables(name: str, loop: bool) -> None:
     assert np.array_equal(potentials(name, loop), wanted)
 
 
-@pytest.mark.parametrize("name", sorted(OF_CONNECTIONS))
-def test_names_of_tables(name: str) -> None:
+@pytest.mark.parametrize("name", [*sorted(OF_CONNECTIONS), "delay", "spike_state"])
+def test_names_that_mean_something_else(name: str) -> None:
     said = rf"Reading.accesses\['exc'\]: a connection variable '{name}' .* choose another name"
     with pytest.raises(ModelError, match=said):
         reading(name, False)
