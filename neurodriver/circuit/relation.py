@@ -209,7 +209,8 @@ def _inverted(name: str, a: Axis, b: Axis, first: Integers, last: Integers) -> A
     every = np.arange(a.count)
     turns = [0]
     if a.period is not None:
-        turns = [*range(int(first.min()) // a.count, int(last.max()) // a.count + 1)]
+        found = range(int(first.min()) // a.count, int(last.max()) // a.count + 1)
+        turns = [*found] or turns  # no turn where no target has a source
     parts = []
     for turn in turns:
         at = every + turn * a.count

@@ -166,6 +166,16 @@ def test_offsets_are_filters() -> None:
     }
 
 
+def test_closed_axes_on_which_nobody_is_near() -> None:
+    """No connection, in the first turn of the axis and in later ones."""
+    one = population("a", {"axes": {"x": nd.Axis.at([0.25, 0.75, 3.5], period=4.0)}})
+    for at in ([1.25, 2.0], [0.0, 3.75], [0.0], [3.9]):
+        other = population("b", {"axes": {"x": nd.Axis.at(at, period=4.0)}})
+        for ends in ((one, other), (other, one)):
+            assert not found(*ends, nd.Within(0.1))
+    assert not found(one, one, nd.Within(0.1, autapses=False))
+
+
 def test_parts_of_populations() -> None:
     y = nd.Axis.span(6, 0, 6)
     a = population("a", {"axes": {"y": y, "x": 3}})
