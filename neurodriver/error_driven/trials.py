@@ -246,7 +246,10 @@ class Trials:
         if layer.hidden:
             say = f"a {layer.kind} layer has neither input nor target"
             raise RequestError(f"layer {quoted(name)}: {say}")
-        values = np.asarray(given, np.float64)
+        try:
+            values = np.asarray(given).astype(np.float64, casting="same_kind")
+        except (TypeError, ValueError):
+            values = np.empty(0)
         several = self.items is not None
         fits = values.size == self.count * layer.count
         fits &= values.shape[:1] == (self.count,) if several else True

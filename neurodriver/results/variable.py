@@ -53,6 +53,9 @@ class VariableLabels:
         asked for; of a population only these are returned.
         """
         names = {uid: i for i, uid in enumerate(self.uids)}
+        if not hasattr(uids, "__iter__"):
+            got = f"expected names of components or populations, got {uids!r:.60}"
+            raise RecordingError(f"{self.source}: '{self.name}': {got}")
         wanted = [uids] if isinstance(uids, str) else [str(uid) for uid in uids]
         unknown = [uid for uid in wanted if uid not in names and uid not in self.members]
         if unknown:

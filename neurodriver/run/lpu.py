@@ -285,10 +285,13 @@ class LPU(Checkpoints):
         Raises
         ------
         NeurodriverError
-            In a batch or in a Manager, where the circuit has several phases. On a GPU in a run that
-            has begun otherwise.
+            In several parts. In a batch or in a Manager, where the circuit has several phases. On
+            a GPU in a run that has begun otherwise.
         """
-        if isinstance(self.simulation, Simulation) and in_one_launch(self.simulation):
+        if self._divided is not None:
+            say = "a circuit of several parts has no single phases; leave out parts="
+            raise NeurodriverError(f"LPU.advance_phase: {say}")
+        if in_one_launch(self.simulation):
             choice = replace(self.settings.choice, executor="stepwise")
             self.settings = replace(self.settings, choice=choice)
             self._compile_anew(self.current_circuit())

@@ -344,6 +344,8 @@ def test_what_is_shown_is_checked(plain: Trainer) -> None:
         ({"Hidden": UNITS[0]}, "a super layer has neither input nor target"),
         ({"Input": [1.0]}, "4 finite numbers are needed"),
         ({"Input": [np.nan] * 4}, "4 finite numbers are needed"),
+        ({"Input": "none"}, "4 finite numbers are needed, got 'none'"),
+        ({"Input": [[1.0, 2.0], [3.0]]}, "4 finite numbers are needed"),
         ({"Inputs": UNITS[0]}, "no layer 'Inputs' (did you mean 'Input'?)"),
     ):
         with pytest.raises(nd.NeurodriverError) as error:

@@ -158,6 +158,8 @@ def test_names_that_are_not_there(tmp_path: Path) -> None:
         assert {"V", "spike_state", "spikes", "time"} <= set(dir(found))
         with pytest.raises(RecordingError, match="no column 'd' in 'V'"):
             found.V["d"]
+        with pytest.raises(RecordingError, match=r"'spike_state': expected names .* got slice\("):
+            found.spikes[:]
         with pytest.raises(TypeError, match="time itself can be called"):
             (found.time * 2)("V")
 
