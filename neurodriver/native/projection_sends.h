@@ -12,8 +12,9 @@ struct nd_ways {
 
 /* `unit` is that of each slot of a step, `first` the slot of the first target, and `shortest` the
  * least latency. Slots of `ahead` targets follow each other, up to slot `end`. `powers`: all units are
- * powers of two, and `unit` has 1 over each; `alike`: all are equal. `ways` is null unless the rule is one along axes without masks, whose formulas read
- * distances alone; `direct`: its numbers are not drawn, and read no more than distances; `apart`: they read those along the axes, too. */
+ * powers of two, and `unit` has 1 over each; `alike`: all are equal. `ways` is null unless the rule is
+ * one along axes without masks, whose formulas read distances alone. `direct`: its numbers are not
+ * drawn, and read no more than distances; `apart`: they read those along the axes, too. */
 struct nd_sends {
     const nd_rule *rule;
     const double *unit;
