@@ -94,3 +94,24 @@ def test_nothing_is_summed_by_target(delays: tuple[int, int]) -> None:
         program = lpu.simulation.backend.program
         assert program.window == delays[0] and program.listed == (True,) * 3
         assert list(senders_of(program)) == [("spike_state", True)]
+
+
+@pytest.mark.parametrize("name", list(INPUTS))
+def test_inputs_into_neurons_without_other_sources(name: str, dtype: str, executor: str) -> None:
+    """One input reaches slots of some neurons and rows of others: each spike counts once."""
+    rng = np.random.default_rng(8)
+    some, others = 200, N - 200
+    source = rng.integers(0, N, 4000).astype(np.int32)
+    target = rng.integers(0, some, 4000).astype(np.int32)
+    delay, data = rng.integers(1, 20, 4000) * DT, {"weight": rng.normal(0.2, 0.4, 4000)}
+    links = nd.Connections("spike_state", "spike_state", source, target, delay, data)
+    start, lif = rng.uniform(-60.0, -49.9, N), model("LeakyIAFDelta")
+    groups: Any = [(lif, some, {**LIF, "initV": start[:some]}, None),
+                   (lif, others, {**LIF, "initV": start[some:]}, None)]  # fmt: skip
+    made = nd.Circuit.from_arrays(groups, [links], seed=2)
+    uids, given = made.uids.tolist(), {"dtype": dtype, "seed": 1}
+    expected = simulate(made, DT, STEPS, INPUTS[name](uids), RECORD, backend="cpu", **given)
+    found = simulate(
+        made, DT, STEPS, INPUTS[name](uids), RECORD, backend="cuda", executor=executor, **given
+    )
+    assert_same_bits(found, expected)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ctypes as ct
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 from warps_on_cpu import WARPS
 
+from neurodriver.backends.cuda import schedule
+from neurodriver.backends.cuda.input_items import input_items
 from neurodriver.native.compiler import build
 from neurodriver.native.headers import header
 
@@ -91,3 +94,11 @@ def test_every_spike_once(form: str, warps: int) -> None:
     wanted = rows[2] * (form != "nothing")
     np.testing.assert_array_equal(sums[place:], wanted)
     assert wanted.any() == (form != "nothing")
+
+
+@pytest.mark.parametrize("sends", [True, False])
+def test_each_spike_has_one_way(sends: bool) -> None:
+    """Warps that store values in rows send them, too; an input in slots alone has other items."""
+    table: Any = SimpleNamespace(count=700, events=40.0)
+    items = input_items(3, table, 100, sends)
+    assert set(items[:, 0].tolist()) == {schedule.SEND if sends else schedule.INJECT}

@@ -168,7 +168,7 @@ class CUDABatch(CUDABackend):
         self.threads = self.plan.warps
         self.copies = [DeviceCopy(self, one) for one in self.bindings]
         self.findings: Any = BatchFindings(self.copies, faults)
-        self.device_seconds, self._done = 0.0, 0
+        self.device_seconds, self._done, self.phases_done = 0.0, 0, 0
         with self.device.current():
             self.code = self._built()
             self.twins = Twins(self.device)

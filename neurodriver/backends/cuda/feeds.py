@@ -60,9 +60,7 @@ class InputStage:
     words : int
         Where the kernel of another GPU writes the values (``peers.cuh``), or 0.
     sends : bool
-        Whether warps add its spikes to slots.
-    writes : bool
-        Whether its values stand in rows of a ring.
+        Whether its spikes are added to slots alone, so that no row of a ring holds them.
     span : TrainSpan or None
         Trains that are drawn on the device in the next chunk, instead of what the table says.
     """
@@ -92,17 +90,17 @@ class InputStage:
         inputs = self._ring.segments.get("inputs")
         inside = inputs is not None and 0 <= table.first - inputs.start < inputs.count
         self.sends = inside and self._sender[0] >= 0
-        self.writes = not (self.sends and enters_slots_alone(owner.program, name, table.first))
+        self.sends = self.sends and enters_slots_alone(owner.program, name, table.first)
         self._head, self._tail = ring, (active, *shape)
 
     def most(self, steps: int) -> int:
         """Return how many of the steps whose values are there can be taken at once."""
-        rows = self._table.begin and self.writes
+        rows = self._table.begin and not self.sends
         return min(steps, max(1, _ROWS // self._row_bytes)) if rows else steps
 
     def items(self, number: int, warps: int) -> Items:
         """Return the items of warps that let its values enter, of table ``number``."""
-        return input_items(number, self._table, warps, self.writes, self.sends)
+        return input_items(number, self._table, warps, self.sends)
 
     def _events_of(self, steps: int) -> EventChunk:
         """Return the events of a chunk."""
@@ -118,7 +116,7 @@ class InputStage:
         self._steps = steps
         table = self._table
         self._chunk = self._events_of(steps) if table.begin and self.span is None else None
-        if self.span is not None or (self._chunk is not None and not self.writes):
+        if self.span is not None or (self._chunk is not None and self.sends):
             self._steady, self._key, self._used = False, (b"", -1), 0
             return False
         if self._chunk is not None:
@@ -180,9 +178,9 @@ class InputStage:
         """Return where the device finds the rows of events, and where their lists."""
         if self._entered is None:
             self._entered = EnteredEvents(self._owner.device, self._owner.code)
-        lists = self._entered.send(chunk, self.writes)
+        lists = self._entered.send(chunk, not self.sends)
         address = 0
-        if self.writes:
+        if not self.sends:
             address = self._values.room(max(self._used * self._row_bytes, 1))
             self._entered.enter(chunk, lists, address)
         self._held = -1

@@ -14,7 +14,7 @@ READ, SENT = 512, 16
 """Components whose values a warp reads to send their spikes; spikes of a list that it sends."""
 
 
-def input_items(number: int, table: InputTable, warps: int, writes: bool, sends: bool) -> Items:
+def input_items(number: int, table: InputTable, warps: int, sends: bool) -> Items:
     """Return the items of an input.
 
     Parameters
@@ -24,14 +24,12 @@ def input_items(number: int, table: InputTable, warps: int, writes: bool, sends:
     table : InputTable
     warps : int
         Of the launch.
-    writes : bool
-        Whether its values stand in rows of a ring.
     sends : bool
-        Whether warps add its spikes to slots.
+        Whether its spikes are added to slots alone. Else warps store its values in a row of a ring,
+        and add what they have stored to slots, where some targets have these.
     """
-    rows = schedule.pieces(schedule.INJECT, number, table.count if writes else 0, warps)
     if not sends:
-        return rows
+        return schedule.pieces(schedule.INJECT, number, table.count, warps)
     wanted = table.count / READ if math.isinf(table.events) else table.events / SENT
     some = max(1, min(math.ceil(wanted), warps))
-    return np.concatenate([rows, items_of(schedule.SEND, np.arange(some), some, number)])
+    return items_of(schedule.SEND, np.arange(some), some, number)

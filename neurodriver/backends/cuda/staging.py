@@ -98,7 +98,7 @@ class Staging:
     @property
     def draws(self) -> frozenset[int]:
         """Tables of inputs whose events stand in lists alone, so that the device may draw them."""
-        return frozenset(i for i, one in enumerate(self._inputs) if one.sends and not one.writes)
+        return frozenset(i for i, one in enumerate(self._inputs) if one.sends)
 
     def draw(self, table: int, span: TrainSpan) -> None:
         """Let the events of an input be drawn on the device in the next chunk."""

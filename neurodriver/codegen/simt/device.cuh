@@ -157,7 +157,11 @@ struct nd_loop {
     int from;               /* first item that is not a component, */
     nd_item kept;           /* and its copy in registers: after a barrier memory is slow */
     bool injects;           /* whether some item is an input */
-    long long window_end;      /* the next step before which rows are exchanged between barriers */
+#if ND_GATES
+    long long window_end;   /* the next step before which rows are exchanged between barriers */
+#else
+    static constexpr long long window_end = -1;
+#endif
 
     ND_MEMBER void barrier()
     {
@@ -436,10 +440,9 @@ template <class Unit> ND_FN void nd_hold(nd_loop &loop)
         loop.pass(nd_stage_of(item.what), ND_STAGES - 1);
         loop.finish(begin, until, unit);
 #if ND_GATES
-        if (unit.nd_lost || !loop.exchange(k)) break;
+        if (unit.nd_lost || !loop.exchange(k)) loop.last = k;   /* the step that was reached */
 #endif
     }
-    unit.save(k);
+    unit.save(loop.last);
     loop.timer.add(item);
-    loop.last = k;
 }

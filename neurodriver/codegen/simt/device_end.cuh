@@ -23,27 +23,24 @@ ND_FN void nd_do_items(nd_loop &loop, long long k, long long until)
 ND_FN void nd_do_steps(nd_loop &loop)
 {
     nd_none none;
-    const long long first = loop.first, last = loop.last;
 #if ND_HOLDS
     if (loop.count && loop.item(0).what >= 0) {
         nd_hold_unit(loop);
     } else {
         loop.keep(0);
-        long long k = first;
-        while (k < last) {
+        for (long long k = loop.first; k < loop.last;) {
             const long long begin = k;
             const bool lost = nd_is_shut(k);
             k = loop.until(k);
             if (nd_chunk.fuzz) nd_dawdle(begin);
             loop.pass(0, ND_STAGES - 1);
             loop.finish(begin, k, none);
-            if (lost || !loop.exchange(k)) break;
+            if (lost || !loop.exchange(k)) loop.last = k;
         }
-        loop.last = k;
     }
 #else
     if (ND_WINDOW) loop.keep(loop.components());
-    for (long long k = first; k < loop.last;) {
+    for (long long k = loop.first; k < loop.last;) {
         const long long until = loop.until(k);
         const bool lost = nd_is_shut(k);
         if (nd_chunk.fuzz) nd_dawdle(k);
