@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -64,6 +65,27 @@ def test_events_of_the_host(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
         several += int((found > 1).sum())
         first += steps
     assert (several > 50) == (kind == "counts")
+    drawn.free()
+
+
+def test_a_chunk_that_is_cut_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No place is read beyond its steps, although the input begins later."""
+    limits, plain = [], launcher("float64")
+
+    def launch(*arguments: Any) -> None:
+        if arguments[5] is trains._LIMIT_TYPES:
+            limits.append(arguments[4][1:4])
+        plain(*arguments)
+
+    monkeypatch.setattr(trains, "launch", launch)
+    device: Any = EmulatedDevice()
+    drawn = DrawnTrains(device, EmulatedCode(device, b""))
+    for steps in (60, 200):  # it begins at step 100, and ends at step 720
+        begin, *_ = drawn.draw(replace(given("counts").trains(0, 0, 5000), steps=steps))
+        device.wait()
+        ends = at(begin, (steps + 1,), np.int32)
+        assert (ends[:101] == ends[0]).all() and (ends[-1] > ends[0]) == (steps > 100)
+    assert limits == [(60, 60, 60), (200, 100, 200)]
     drawn.free()
 
 

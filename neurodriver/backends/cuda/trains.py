@@ -47,7 +47,7 @@ class DrawnTrains:
         if low < self._low or high > self._high:
             self._draw_blocks(low, high)
         begin = self._list.room(0) + 4 * (span.first - self._low * BLOCK)
-        first, end = span.active
+        first, end = (min(step, span.steps) for step in span.active)  # a chunk may be cut short
         if first > 0 or end < span.steps:
             here = self._begin.room(4 * (span.steps + 1))
             given = begin, span.steps, first, end, here
