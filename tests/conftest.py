@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import signal
+
 import ledger
 import pytest
+from launch import SIGNALS
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the marker of tests that not every machine can run."""
+    """Register the marker of tests that not every machine can run; let no signal be ignored.
+
+    A shell starts programs of the background with SIGINT ignored, and their children inherit that.
+    """
+    for number in SIGNALS:
+        if signal.getsignal(number) is signal.SIG_IGN:
+            own = number == signal.SIGINT
+            signal.signal(number, signal.default_int_handler if own else signal.SIG_DFL)
     config.addinivalue_line("markers", "needs(*names): what a machine has to have; see ledger.py")
 
 

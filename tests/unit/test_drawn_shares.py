@@ -124,8 +124,8 @@ def test_numbers_of_a_part() -> None:
     numbering = Numbering(table)
     assert numbering.runs(range(1, 7)) == [(0, 3), (4, 6)] and numbering.span(range(8)) == range(10)
     assert numbering.runs(range(0, 1)) == [] and numbering.span(range(5, 6)) == range(0)
-    assert numbering.told(range(0, 1)) == Numbering(table.copy()).told(range(5, 6))
-    assert numbering.told(range(0, 1)) != numbering.told(range(1, 2))
+    assert numbering.digest_input(range(0, 1)) == Numbering(table.copy()).digest_input(range(5, 6))
+    assert numbering.digest_input(range(0, 1)) != numbering.digest_input(range(1, 2))
 
 
 @pytest.mark.parametrize("parts", [1, 2, 3, 4])
