@@ -27,15 +27,20 @@ def reading(name: str, loop: bool) -> type[nd.NDComponent]:
     return Reading
 
 
-def potentials(name: str, loop: bool, **options: str) -> np.ndarray:
-    """Return what cells with 0 to 9 connections of different delays make of 20 steps."""
+def circuit(name: str, loop: bool, longest: int = 5) -> nd.Circuit:
+    """Return cells with 0 to 9 connections of 1 to ``longest`` steps."""
     rng = np.random.default_rng(0)
     interval, m = rng.integers(2, 9, 23).astype(float), 150
     source = nd.Population(Tonic, 23, name="source", interval=interval, phase=interval % 3)
     cells = nd.Population(reading(name, loop), 37, name="cells")
     ends = rng.integers(0, 23, m).astype(np.int32), rng.integers(23, 60, m).astype(np.int32)
     data = {name: rng.uniform(0.1, 1, m)}
-    links = nd.Connections("spike_state", "exc", *ends, rng.integers(1, 6, m) * DT, data)
-    with nd.LPU(nd.Circuit([source, cells], [links]), DT, **options) as lpu:
+    links = nd.Connections("spike_state", "exc", *ends, rng.integers(1, longest + 1, m) * DT, data)
+    return nd.Circuit([source, cells], [links])
+
+
+def potentials(name: str, loop: bool, **options: str) -> np.ndarray:
+    """Return what the cells make of 20 steps."""
+    with nd.LPU(circuit(name, loop), DT, **options) as lpu:
         lpu.advance(20)
         return np.array(lpu["cells"].get("V"))

@@ -35,17 +35,22 @@ def circuit() -> nd.Circuit:
     return nd.Circuit.from_arrays([(Endless, 300, {}, [f"n{i}" for i in range(300)])])
 
 
-def parted() -> None:
-    """Run an LPU in two parts, of which one does not end its step."""
-    with nd.LPU(circuit(), 1e-3, parts=2) as lpu:
+def run_again(said: str, **options: int) -> None:
+    """Run an LPU, and once more after Ctrl-C; print what that says."""
+    with nd.LPU(circuit(), 1e-3, **options) as lpu:
         try:
             lpu.run(100)
         except KeyboardInterrupt:
             try:
                 lpu.run(1)
             except nd.NeurodriverError as error:
-                print("parted_again:", error)
+                print(f"{said}:", error)
             raise
+
+
+def parted() -> None:
+    """Run an LPU in two parts, of which one does not end its step."""
+    run_again("parted_again", parts=2)
 
 
 class Slow(nd.UserInput):
@@ -61,15 +66,7 @@ class Slow(nd.UserInput):
 
 def alone() -> None:
     """Run an LPU on two threads."""
-    with nd.LPU(circuit(), 1e-3, threads=2) as lpu:
-        try:
-            lpu.run(100)
-        except KeyboardInterrupt:
-            try:
-                lpu.run(1)
-            except nd.NeurodriverError as error:
-                print("again:", error)
-            raise
+    run_again("again", threads=2)
 
 
 def batch() -> None:
