@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import Any
 
@@ -20,8 +21,9 @@ from neurodriver.codegen.generate import generate
 from neurodriver.codegen.simt.device import device_text
 from neurodriver.codegen.simt.shape import Shape
 from neurodriver.model.plasticity import Plasticity
+from neurodriver.native.headers import header
 from neurodriver.plan.compile import compile_circuit
-from neurodriver.plan.spikes.learning import LearningPlan
+from neurodriver.plan.spikes.learning import LEVELS, LearningPlan
 from neurodriver.plan.target import CUDA
 
 STEPS, LEVEL = 300, 0.7
@@ -173,3 +175,9 @@ def test_threads_of_a_warp(rule: type[Plasticity], level_at: int) -> None:
     read, got, _ = emulated(rule, "many", "float32", calls, level_at, lanes=32)
     assert read[:-1].tobytes() == V[1:].astype("float32").tobytes()
     assert got.tobytes() == weight.tobytes()
+
+
+def test_levels_that_are_kept() -> None:
+    """A plan counts on as many steps of the past as kernels keep."""
+    text = header("codegen/simt/learning_modulators.cuh")
+    assert re.findall(r"ND_LEVELS = (\d+)", text) == [str(LEVELS)]
