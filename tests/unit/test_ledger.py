@@ -51,6 +51,7 @@ def test_an_entry_that_is_no_longer_true_fails(
             return "there is none" if name == "it" else ""
         """,
         conftest=(TESTS / "conftest.py").read_text(encoding="utf-8"),
+        launch=(TESTS / "launch.py").read_text(encoding="utf-8"),
         test_some="""
         import pytest
         @pytest.mark.parametrize("on_backend", ["one", "two"])
