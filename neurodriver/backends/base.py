@@ -25,15 +25,12 @@ class Findings(Protocol):
 
     def fault(self) -> NDArray[np.int64]:
         """Return the words of ``FAULT``, of all completed calls."""
-        ...
 
     def forget(self) -> None:
         """Begin anew to look for the first value that is not finite; no call is in flight."""
-        ...
 
     def printed(self) -> NDArray[np.int64]:
         """Return the words of ``PRINTED`` that the last call has used; the next one begins anew."""
-        ...
 
 
 class Backend(Protocol):
@@ -79,27 +76,21 @@ class Backend(Protocol):
     @property
     def stepwise(self) -> bool:
         """Whether ``run_step`` has to follow each step."""
-        ...
 
     def publish(self) -> None:
         """Fill row 0 with the outputs of the initial states, and every row with row 0."""
-        ...
 
     def put(self, variable: str, elements: Any, values: NDArray[Any]) -> None:
         """Set elements of every row of a variable."""
-        ...
 
     def buffer(self, count: int) -> NDArray[Any]:
         """Return zeros in host memory, for values that go to it or come from it all the time."""
-        ...
 
     def row(self, variable: str, step: int) -> NDArray[Any]:
         """Return the row of a step; not to be written to."""
-        ...
 
     def array(self, key: Key) -> NDArray[Any]:
         """Return an array of the program, or a copy where the backend holds it elsewhere."""
-        ...
 
     def start(
         self,
@@ -109,11 +100,9 @@ class Backend(Protocol):
         exports: Sequence[Probe] = (),
     ) -> None:
         """Get ready for steps with these tables."""
-        ...
 
     def run(self, first: int, steps: int) -> int:
         """Advance up to ``steps`` steps from step ``first``; return how many were done."""
-        ...
 
     def found(self, number: int) -> tuple[NDArray[np.integer], NDArray[np.int32]]:
         """Return the events of one table in the last call, ordered by step, then by column.
@@ -124,19 +113,15 @@ class Backend(Protocol):
             Counted from the first step of the call; hold until the next call.
         columns : (n,) int32
         """
-        ...
 
     def run_step(self, step: int) -> None:
         """Let instances write row ``step + 1``; compiled code has done its part of the step."""
-        ...
 
     def worked(self) -> list[int]:
         """Return how many component updates each thread has done."""
-        ...
 
     def close(self) -> None:
         """Give threads and memory back."""
-        ...
 
 
 class TrainStaging(Protocol):
@@ -145,11 +130,9 @@ class TrainStaging(Protocol):
     @property
     def draws(self) -> frozenset[int]:
         """Tables of inputs whose trains it may be given instead of events."""
-        ...
 
     def draw(self, table: int, span: TrainSpan) -> None:
         """Take the trains of an input for the next call, instead of what its table says."""
-        ...
 
 
 @runtime_checkable
@@ -189,7 +172,6 @@ class Gated(Backend, Protocol):
         ends there. From now on buffers of exports and imports hold a window, whatever step a call
         begins with.
         """
-        ...
 
 
 class PeerKernels(Protocol):
@@ -205,19 +187,15 @@ class PeerKernels(Protocol):
 
     def receive_buffer(self, size: int) -> tuple[int, NDArray[np.uint8]]:
         """Return the address of memory for so many bytes of messages, and how others reach it."""
-        ...
 
     def reach(self, offer: NDArray[np.uint8]) -> int:
         """Return the address of the receive buffer of another backend."""
-        ...
 
     def crossing(self, variable: str, elements: Any) -> PeerRows:
         """Return how warps send elements of a variable; of width 0 where these are copied."""
-        ...
 
     def bytes_of(self, rows: PeerRows, count: int, kept: int) -> int:
         """Return the bytes of words for ``kept`` rows of so many values."""
-        ...
 
     def exchange(
         self, imports: Sequence[PeerRows], exports: Sequence[PeerRows], sent: int, kept: int
@@ -226,15 +204,12 @@ class PeerKernels(Protocol):
 
         ``sent`` is how many rows there were before the run, and there is memory for ``kept``.
         """
-        ...
 
     def part(self) -> None:
         """Let go of the memory of other backends."""
-        ...
 
     def free(self) -> None:
         """Give the receive buffer back, after others have let go of it."""
-        ...
 
 
 class Peered(Gated, Protocol):
@@ -253,7 +228,6 @@ class Interruptible(Backend, Protocol):
 
         The simulation is of no further use then.
         """
-        ...
 
 
 @runtime_checkable
@@ -278,7 +252,6 @@ class Facts(Protocol):
 
     def facts(self) -> dict[str, int]:
         """Return figures by what they are, such as the registers of a thread."""
-        ...
 
 
 @runtime_checkable
@@ -296,12 +269,9 @@ class Ahead(Backend, Protocol):
     @property
     def completed(self) -> int:
         """Number of completed calls; at most two more are in flight."""
-        ...
 
     def begin(self, first: int, steps: int) -> int:
         """Begin what ``run`` does; return how many steps it takes."""
-        ...
 
     def land(self) -> None:
         """Wait for the call that was begun first; its rows and what it ``found`` are here then."""
-        ...

@@ -64,11 +64,9 @@ class OwnLink:
         self.kernel(self.owner.clock.step)
 
     def store(self, address: int, column: Any) -> None:
-        """Copy a column to an address."""
         self.owner.place.store(address, column, self.group.count)
 
     def inputs(self, access: str, out: Any, first_only: bool) -> None:
-        """Write the sum of an access's inputs, or its first input, into an array."""
         model = self.group.model
         known = [a.name for a in model.accesses]
         if access not in known:

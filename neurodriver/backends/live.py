@@ -27,11 +27,9 @@ class StateReads(Protocol):
 
     def begin(self) -> None:
         """Begin to read all values."""
-        ...
 
     def finish(self) -> Sequence[NDArray[Any]]:
         """Return the values; they are valid until the next begin, or until a step is computed."""
-        ...
 
 
 class LiveMemory(Protocol):
@@ -47,76 +45,60 @@ class LiveMemory(Protocol):
 
     def copy_out(self, address: int, out: NDArray[Any]) -> None:
         """Copy what another library has on this device into an array of the host."""
-        ...
 
     def read(self, key: Key, at: At) -> NDArray[Any]:
         """Return elements of an array; they are valid until anything else is read or written."""
-        ...
 
     def lasting(self, key: Key, at: At) -> NDArray[Any] | None:
         """Return elements of a state that show its present values as long as the backend lives.
 
         None where they are not in the memory of the host, or no neighbours.
         """
-        ...
 
     def reads(self, wanted: Sequence[tuple[Key, slice]]) -> StateReads:
         """Return what reads elements of some states again and again."""
-        ...
 
     def address(self, key: Key) -> int:
         """Return where an array is in the memory that `synapses` can read."""
-        ...
 
     def synapses(self, texts: SynapseTexts, threads: int) -> SynapsePlace:
         """Return memory for numbers of synapses beside the program, and what runs texts there."""
-        ...
 
     def read_row(self, variable: str, step: int, at: At) -> NDArray[Any]:
         """Return elements of the row of a step; they are valid as those of `read` are."""
-        ...
 
     def number(self, key: Key) -> float:
         """Return a number of the program, as it has been set."""
-        ...
 
     def write(self, key: Key, values: Any, at: At = ALL) -> None:
         """Set a number, or elements of an array."""
-        ...
 
     def write_row(self, variable: str, step: int, at: At, values: Any) -> None:
         """Set elements of the row of a step; events cannot be set so."""
-        ...
 
     def share(self, key: Key, at: slice) -> Any:
         """Return elements of an array without a copy: NumPy's, or a `SharedArray` of a GPU."""
-        ...
 
     def share_row(self, variable: str, step: int, at: slice) -> Any:
         """Return elements of the row of a step without a copy."""
-        ...
 
     def fill(self, variable: str, step: int, rows: NDArray[Any]) -> None:
         """Set rows of a variable, (rows, width): row j is that of step ``step - j``.
 
         Any element of them may be an event.
         """
-        ...
 
     def catch_up(self, step: int) -> None:
         """Bring all synapses that learn up to date: with all that they saw before a step.
 
         Nothing else changes: they would do the same later.
         """
-        ...
 
     def recompute(self, group: int, step: int | None = None) -> None:
         """Compute the constants of a group's kernel again; with a step, its outputs in that row."""
-        ...
 
     def lists_spikes(self, gather: Gather) -> bool:
         """Whether spikes of the last step wait in a list to be delivered in the next one."""
-        ...
 
 
 class Unchangeable:

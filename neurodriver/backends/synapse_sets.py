@@ -42,11 +42,9 @@ class Stored(Protocol):
 
     def read(self) -> NDArray[Any]:
         """Return a copy of the values."""
-        ...
 
     def write(self, values: NDArray[Any]) -> None:
         """Set all values."""
-        ...
 
 
 class SynapsePlace(Protocol):
@@ -54,7 +52,6 @@ class SynapsePlace(Protocol):
 
     def store(self, values: NDArray[Any]) -> Stored:
         """Return an array with these values."""
-        ...
 
     def run(self, sets: Stored, begin: Stored, count: int, work: NDArray[np.int64]) -> None:
         """Run the texts of some sets; all that is read later is complete.
@@ -70,27 +67,21 @@ class SynapsePlace(Protocol):
         work : (rows + 1,) int64
             Synapses before each row.
         """
-        ...
 
     def offer(self, counts: Stored) -> bytes:
         """Return how places of other ranks reach a copy of counts; empty where they cannot."""
-        ...
 
     def reach(self, offers: Sequence[bytes], own: int) -> bool:
         """Open the copies of all ranks, of which this is number ``own``; return whether it can."""
-        ...
 
     def show(self, counts: Stored) -> None:
         """Copy counts to where the other ranks read them."""
-        ...
 
     def add(self, counts: Stored) -> None:
         """Set counts to the sums over the copies of all ranks."""
-        ...
 
     def close(self) -> None:
         """Give the memory back."""
-        ...
 
 
 class StoredOnHost:
@@ -110,7 +101,7 @@ class StoredOnHost:
 
 
 class HostSynapses:
-    """The memory of this machine.
+    """The memory of this machine; `SynapsePlace` says what the methods do.
 
     Parameters
     ----------
@@ -127,7 +118,6 @@ class HostSynapses:
         self._stored: list[StoredOnHost] = []
 
     def store(self, values: NDArray[Any]) -> StoredOnHost:
-        """Return an array with these values."""
         self._stored.append(StoredOnHost(values))
         return self._stored[-1]
 
@@ -163,7 +153,6 @@ class HostSynapses:
         """Do nothing."""
 
     def close(self) -> None:
-        """Give the memory back."""
         self._stored.clear()
 
 

@@ -198,7 +198,6 @@ class Drawn(Connections):
         return out
 
     def expanded(self) -> Connections:
-        """Return the connections as columns."""
         return self._columns
 
     def __getattr__(self, name: str) -> Any:

@@ -169,7 +169,6 @@ class Population(Members):
 
     @property
     def count(self) -> int:
-        """Number of components."""
         return self._group.count
 
     @property
@@ -179,7 +178,6 @@ class Population(Members):
 
     @property
     def uids(self) -> NDArray[np.str_]:
-        """Names of the components, (count,) str."""
         if self._group.given_uids is not None:
             return self._group.given_uids
         return self._numbered().made()

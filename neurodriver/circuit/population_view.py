@@ -60,7 +60,6 @@ class PopulationView(Members):
 
     @property
     def count(self) -> int:
-        """Number of components."""
         return len(self.index)
 
     @property

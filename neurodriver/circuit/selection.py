@@ -60,7 +60,6 @@ class Selection(Members):
 
     @property
     def count(self) -> int:
-        """Number of components."""
         return len(self._given)
 
     @property

@@ -44,7 +44,7 @@ def in_order(circuit: Circuit, order: object, listed: Sequence[str] = ()) -> Cir
     faults = Faults(circuit.name)
     if any(group.scopes for group in circuit.groups):
         raise CircuitError(f"{circuit.name}: order: circuits get one before they are joined")
-    port = _of_ports(circuit)
+    port = np.repeat([g.is_port for g in circuit.groups], [g.count for g in circuit.groups])
     inner = {n: m.numbers[~port[m.numbers]] for n, m in circuit.populations.items()}
     names = list(dict.fromkeys([*listed, *(n for n, own in inner.items() if len(own))]))
     number = np.full(circuit.count, -1, dtype=np.int64)
@@ -118,10 +118,6 @@ def _undelayed(links: Connections) -> tuple[NDArray[np.integer], NDArray[np.inte
     else:
         some = delay == 0
     return links.source[some], links.target[some]
-
-
-def _of_ports(circuit: Circuit) -> NDArray[np.bool_]:
-    return np.repeat([g.is_port for g in circuit.groups], [g.count for g in circuit.groups])
 
 
 def _same_step(circuit: Circuit, number: Numbers) -> dict[int, set[int]]:

@@ -52,7 +52,6 @@ class LearnedSumText(SumText):
 
     @property
     def loops(self) -> bool:
-        """Whether the sum needs a loop of its own before the components are updated."""
         return True
 
     def structure(self) -> list[str]:
@@ -202,7 +201,6 @@ class LearnedSumText(SumText):
         return f"nd_row_{at}[{row} * nd_width_{at} + {element}]"
 
     def each(self) -> str:
-        """Return what one connection adds."""
         value = f"weight * {self.access.variable}"
         return f"(nd_sum_t)({value})" if self.access.accumulate == "double" else f"({value})"
 
@@ -237,7 +235,6 @@ class LearnedSumText(SumText):
         return [self.datum(one, place) for one in self.plan.own]
 
     def add(self, value: str, place: str, live: str, rank: str = "") -> list[str]:
-        """Return the lines that add the connection of lane ``nd_l`` where ``live`` holds."""
         holds = f"{live} && nd_learns_{self.access.name}"
         stored = enumerate(self.stored(place))
         return [

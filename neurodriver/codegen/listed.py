@@ -42,7 +42,6 @@ class ListedText(SumText):
         return "0"
 
     def storage(self) -> list[str]:
-        """Declare how the connections are stored, and their data."""
         lines = [self._array("start", "long long"), self._array(INDEX, "int", DATUM.format(INDEX))]
         sizes = sizes_of_sources(self.component.model, self.access)
         of_sources = [*self.access.places, *(f"{axis}{SIZE}" for axis in sizes)]

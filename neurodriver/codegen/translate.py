@@ -87,7 +87,6 @@ class CText(Printer):
         return (node.text + ".0" if node.whole else node.text) + self.suffix
 
     def operator(self, node: tree.Binary) -> str:
-        """Return what stands between two values."""
         return self.division if node.sign == "/" else node.sign
 
     def binary(self, node: tree.Binary) -> str:
@@ -265,7 +264,6 @@ class Translator(CText):
         return f"({test} || ({call}, false))"
 
     def statement(self, node: tree.Statement) -> list[str]:
-        """Return the lines of one statement."""
         written = self.writer(node) if self.writer is not None else None
         if written is not None:
             return written

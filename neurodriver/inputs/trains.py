@@ -79,7 +79,6 @@ class TrainInput(Protocol):
 
     def trains(self, number: int, first: int, steps: int) -> TrainSpan | None:
         """Return what `Input.entering` returns, before it is drawn; None where that is no train."""
-        ...
 
 
 class Trains:

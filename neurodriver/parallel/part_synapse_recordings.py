@@ -66,7 +66,6 @@ class WholeSynapseRecording(WholeRecording):
         return Block(first, row, {}, step)
 
     def open(self, plan: RecordingPlan, step: int) -> None:
-        """Begin the recording, or go on with it."""
         self._step = step
         super().open(plan, step)
 

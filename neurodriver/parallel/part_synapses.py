@@ -67,12 +67,10 @@ class PartedSynapses(Synapses):
 
     @property
     def dt(self) -> float:
-        """Step in seconds."""
         return self._dt
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Type in which numbers of synapses are stored."""
         return self._dtype
 
     def _numbers(self, part: int) -> Numbers:
@@ -90,16 +88,12 @@ class PartedSynapses(Synapses):
         return out
 
     def read(self, name: str) -> NDArray[np.floating]:
-        """Return a number of each synapse, (m,), as it was stored last."""
         return self._joined(lambda own: own.read(name))
 
     def at(self, name: str, step: int) -> NDArray[np.floating]:
-        """Return a number of each synapse after ``step`` steps, (m,); they are up to date."""
         return self._joined(lambda own: own.at(name, step))
 
     def write(self, name: str, values: NDArray[Any]) -> None:
-        """Store a number of each synapse, (m,)."""
-
         def work() -> list[Any]:
             for number, own in self._local.items():
                 own.write(name, values[self._numbers(number)])
@@ -108,29 +102,23 @@ class PartedSynapses(Synapses):
         self._everywhere(work)
 
     def catch_up(self, step: int) -> None:
-        """Let the synapses learn all that they saw before a step."""
         self._found(lambda own: own.catch_up(step))
 
     @property
     def learns(self) -> bool:
-        """Whether the texts of the rule run."""
         return any(on for _, on in self._found(lambda own: own.learns))
 
     def learn(self, on: bool, step: int) -> None:
-        """Let the texts of the rule run, or not, from a step on."""
         self._found(lambda own: own.learn(on, step))
 
     def set_level(self, name: str, level: float, step: int) -> None:
-        """Set the level of a modulator from a step on."""
         self._found(lambda own: own.set_level(name, level, step))
 
     def modulators(self) -> tuple[NDArray[Any], Numbers]:
-        """Return the levels of modulators after their last doses, and the steps of these."""
         found = [one for _, one in self._found(Synapses.modulators)]
         level, dosed = (np.stack(columns) for columns in zip(*found, strict=True))
         newest = dosed.argmax(axis=0), np.arange(dosed.shape[1])
         return level[newest], dosed[newest]
 
     def clamped(self) -> int:
-        """Return how many values were too large to be sent."""
         return sum(count for _, count in self._found(Synapses.clamped))

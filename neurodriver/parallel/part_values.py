@@ -90,7 +90,6 @@ class PartedComponents(Components):
         return self._circuit.groups[part.number]
 
     def get(self, name: str) -> Values:
-        """Return a copy of the values of a variable, a state or a parameter."""
         if own := self.element_names(name):
             return np.stack([np.asarray(self.get(one)) for one in own], -1).view(CopiedValues)
         self._check_name(name)
@@ -103,7 +102,6 @@ class PartedComponents(Components):
         return out.reshape(self._shape).view(CopiedValues)
 
     def set(self, name: str, values: ArrayLike, *, at: Mapping[str, Any] | None = None) -> None:
-        """Set a state or a parameter; see `Components.set`."""
         said = f"{self._said}, '{name}'"
         if at is not None:
             raise NeurodriverError(f"{said}: at= is not there in a circuit of several parts")

@@ -316,7 +316,6 @@ class PartedSimulation(PartedState):
         return [part for found in self._world.gather(mine) for part in found]
 
     def _each(self, work: Callable[[CircuitPart], None]) -> None:
-        """Do something with all parts of this process, side by side."""
         if len(self._parts) == 1:
             _guarded(work, self._parts[0])
             return

@@ -113,15 +113,12 @@ class Timed(Protocol):
         Seconds are those of all threads together, from step 0 to now. Of the rest, ``barrier`` is
         the time that threads wait for each other.
         """
-        ...
 
     def profile_step(self) -> list[tuple[int, str, float, float]]:
         """Return thread, name, begin and end of the parts of one step of the last call.
 
         In seconds since that call began; empty where that is not known.
         """
-        ...
 
     def peak_bandwidth(self) -> float:
         """Return the bandwidth of the memory that the kernels use, in bytes a second."""
-        ...

@@ -75,7 +75,6 @@ class DCSource(InjectedCurrent, standard.DCSource):
     )
 
     def amplitudes_at(self, steps: NDArray[np.int64]) -> Values:
-        """Return the current at steps, nA."""
         return np.where(self.within(steps), self._native["amplitude"], 0.0)
 
 

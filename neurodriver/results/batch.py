@@ -131,16 +131,13 @@ class CopySource:
 
     @property
     def is_open(self) -> bool:
-        """Whether values can be read."""
         return self._source.is_open
 
     @property
     def complete(self) -> bool:
-        """False if the run was killed or still goes on."""
         return self._source.complete
 
     def variable(self, name: str) -> CopyVariable:
-        """Return one of ``variables``."""
         return CopyVariable(self._source.variable(name), self._copy)
 
     def close(self) -> None:

@@ -118,24 +118,20 @@ class FileVariable:
 
     @property
     def events(self) -> bool:
-        """Whether it is stored as events."""
         with self._reading("data"):
             return isinstance(self._group["data"], h5py.Group)
 
     @property
     def unit(self) -> str:
-        """Unit of the values."""
         with self._reading("data"):
             return str(plain(self._group["data"].attrs.get("units", "")))
 
     @property
     def count(self) -> int | None:
-        """Number of valid rows or events."""
         return self._number("valid_events" if self.events else "valid_rows")
 
     @property
     def steps(self) -> int | None:
-        """Steps that were searched for events."""
         return self._number("valid_steps")
 
     def _number(self, name: str) -> int | None:
@@ -144,7 +140,6 @@ class FileVariable:
 
     @property
     def times(self) -> Times | None:
-        """Function that gives the times of rows."""
         with self._reading("time"):
             if "time" not in self._group:
                 return None
@@ -165,17 +160,14 @@ class FileVariable:
             raise RecordingError(f"{self._where}/{name}' is damaged: {say}")
 
     def uids(self) -> list[str]:
-        """Return the component of each column."""
         if "uids" not in self._group:
             raise RecordingError(f"{self._where}/uids' is missing")
         return self._texts("uids")
 
     def population(self) -> list[str] | None:
-        """Return the population of each column."""
         return self._texts("population") if "population" in self._group else None
 
     def ends(self) -> tuple[list[str], list[str]] | None:
-        """Return the source and the target of each column."""
         pre, post = ENDS
         if pre not in self._group or post not in self._group:
             return None
@@ -218,19 +210,16 @@ class FileSource:
 
     @property
     def is_open(self) -> bool:
-        """Whether values can be read."""
         return bool(self.file)
 
     @property
     def complete(self) -> bool:
-        """False if the run was killed or still goes on."""
         with reading(self.name, RecordingError):
             group = self.root[self.variables[0]]
             counted = "valid_rows" in group or "valid_events" in group
             return not counted or bool(self.root["metadata"][()])
 
     def variable(self, name: str) -> FileVariable:
-        """Return one of ``variables``."""
         where = f"{self.name}: '{name}"
         with reading(f"{where}'", RecordingError):
             return FileVariable(self.root[name], where)

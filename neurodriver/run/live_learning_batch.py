@@ -27,7 +27,6 @@ class CopiedLearningConnections(LearningConnections):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the numbers of each synapse: ``weight`` and what the rule declares."""
         return self._each()[0].names
 
     @property

@@ -38,7 +38,6 @@ class Live(Protocol):
     @property
     def step(self) -> int:
         """Steps done."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -109,16 +109,11 @@ def having(program: Program, scope: str | None, name: str) -> Numbers:
     return found
 
 
-def with_parameter(circuit: Circuit, number: int, name: str, column: NDArray[Any]) -> Circuit:
-    """Return a circuit with another column of a parameter of a group."""
-    return with_columns(circuit, {(number, name): column})
-
-
 def with_value(circuit: Circuit, number: int, name: str, values: NDArray[Any]) -> Circuit:
     """Return a circuit with another column of a parameter of a group, or another field."""
     if name in circuit.groups[number].model.every_field():
         return checked(with_constant(circuit, number, name, values), strict=False)
-    return with_parameter(circuit, number, name, values)
+    return with_columns(circuit, {(number, name): values})
 
 
 def with_parameters(circuit: Circuit, simulation: Simulation) -> Circuit:

@@ -77,7 +77,6 @@ class Border(Protocol):
 
     def open(self, backend: Backend) -> OpenExchange:
         """Return buffers and requests for what a backend runs."""
-        ...
 
 
 Progress = Callable[[int], None] | None

@@ -24,7 +24,6 @@ class Phased(Protocol):
 
     def run_phases(self, step: int, end: int) -> None:
         """Advance the next phases of a step up to one; ``run`` advances those that are left."""
-        ...
 
 
 def in_one_launch(simulation: Simulation) -> bool:

@@ -103,15 +103,12 @@ class Ports(Protocol):
 
     def underway(self, step: int) -> Underway:
         """Return what is on its way at a step; other processes are asked, and ask."""
-        ...
 
     def kept(self, step: int) -> Mapping[str, SentRows]:
         """Return what has been sent, for the rows that may still be read; after `underway`."""
-        ...
 
     def placed(self, snapshot: Snapshot) -> Mapping[str, Sequence[Placed]]:
         """Return the rows of elements that follow from what a snapshot says was sent."""
-        ...
 
 
 class NoPorts:

@@ -18,8 +18,8 @@ class DisagreementError(NeurodriverError, AssertionError):
 
 
 RELATIVE = {"float64": 1e-10, "float32": 1e-5}
-"""Allowed difference of values in a step that begins with equal states, as a share of the largest
-value that the variable has had among the components of the same model."""
+"""Allowed difference of values, as a share of the largest value that the variable has had among the
+components of the same model."""
 
 
 @dataclass

@@ -106,9 +106,6 @@ class ShadowBackend:
         Whether all bits were equal.
     relative : float
         Allowed difference of values, as a share of the largest.
-    restarts : bool
-        Whether a step begins with equal states on both sides once bits have differed, so that
-        differences cannot grow. Sub-units and methods of users may hide states.
     """
 
     def __init__(self, tested: Backend, reference: CPUBackend, description: str) -> None:
@@ -125,8 +122,7 @@ class ShadowBackend:
         self._largest = 0.0, "", -1, 0
         self._open = True
         circuit, dtype = self.program.circuit, self.program.dtype
-        hidden = any(g.model.sub_units or g.model.runtime.methods for g in circuit.groups)
-        self.relative, self.restarts = RELATIVE[dtype.name], not hidden
+        self.relative = RELATIVE[dtype.name]
         self._both = both = self.program, reference.program
         self._variables = updated(both, self.relative)
         self._slots = injected(both)
@@ -139,9 +135,7 @@ class ShadowBackend:
 
     @property
     def longest(self) -> int:
-        """Steps of a call at most; one where each step begins with the tested side's states."""
-        if self.restarts and not self.same:
-            return 1
+        """Steps of a call at most."""
         return min(self._tested.longest, self._most)
 
     def publish(self) -> None:
@@ -235,9 +229,8 @@ class ShadowBackend:
         if self.same:
             return f"{head}, all bits equal"
         share, name, number, step = self._largest
-        how = "each step from equal states" if self.restarts else "both running freely"
         where = f"{name} of {name_of(self.program.circuit, number)} at step {step:,}"
-        return f"{head}, within {self._allowed()}; largest: {share:.2g} of that, {where} ({how})"
+        return f"{head}, within {self._allowed()}; largest: {share:.2g} of that, {where}"
 
     def _allowed(self) -> str:
         return f"{self.relative:g} of the largest value"
@@ -250,15 +243,9 @@ class ShadowBackend:
             for variable in self._variables:
                 self._compare(variable, step)
             self.steps += 1
-            if self.restarts and not self.same:
-                break  # what follows in this call has grown out of another row
         if not self.stepwise:  # otherwise Python writes its rows later
             self._check_recordings(first, steps)
-        last = first + steps
-        if step == last:
-            self._compare_states(last)
-        if self.restarts and not self.same:
-            self._restart(last)
+        self._compare_states(first + steps)
 
     def _compare(self, variable: str, step: int, pairs: Pairs | None = None) -> None:
         pairs = pairs or self._variables[variable]
@@ -324,7 +311,7 @@ class ShadowBackend:
                     f"{one.values[at]} at step {one.step:,}, where the variable is {row[at]}"
                 )
 
-    # -- equal states ---------------------------------------------------------------------------
+    # -- what other processes send --------------------------------------------------------------
 
     def _take_ports(self, first: int) -> None:
         """Give the reference what other processes put straight into rings."""
@@ -333,15 +320,3 @@ class ShadowBackend:
             rows = memory.get_buffer(variable)
             for step in range(max(0, first - len(rows) + 1), first + 1):
                 rows[step % len(rows), theirs] = self._tested.row(variable, step)[mine]
-
-    def _restart(self, step: int) -> None:
-        """Give the reference the values and states of the tested side; events are equal."""
-        memory = self._reference.memory
-        event = self.program.circuit.kinds.is_event
-        for variable in [v for v in self._variables if not event(v)]:
-            pairs, rows = self._variables[variable], memory.get_buffer(variable)
-            for one in range(max(0, step - len(rows) + 1), step + 1):
-                rows[one % len(rows), pairs.theirs] = self._tested.row(variable, one)[pairs.mine]
-        for state in self._states:
-            mine = self._tested.array(state.key)[state.pairs.mine]
-            self._reference.array(state.key)[state.pairs.theirs] = mine

@@ -100,7 +100,7 @@ def as_table(kind: type[ct.Structure], rows: Any) -> Any:
 
 
 class CPUBackend:
-    """Runs a program on threads of this machine.
+    """Runs a program on threads of this machine; `Backend` says what the methods do.
 
     Parameters
     ----------
@@ -347,7 +347,6 @@ class CPUBackend:
         return self._timers.times()
 
     def profile_step(self) -> list[tuple[int, str, float, float]]:
-        """Return thread, name, begin and end of the parts of one step of the last call."""
         return self._timers.step()
 
     def peak_bandwidth(self) -> float:

@@ -10,7 +10,7 @@ from ..memory import MemoryManager
 
 
 class HostFindings:
-    """The rows of ``plan.diagnostics`` in host memory.
+    """The rows of ``plan.diagnostics`` in host memory; `Findings` says what the methods do.
 
     Parameters
     ----------
@@ -28,7 +28,6 @@ class HostFindings:
         return self._fault
 
     def forget(self) -> None:
-        """Begin anew to look for the first value that is not finite."""
         self._memory.array(FAULT)[:] = no_fault()
 
     def printed(self) -> NDArray[np.int64]:

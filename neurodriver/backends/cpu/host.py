@@ -15,7 +15,7 @@ from ..memory import AccessBuffer, MemoryManager
 
 
 class HostMemory:
-    """The memory of the CPU backend.
+    """The memory of the CPU backend; `MemorySpace` says what the methods do.
 
     Parameters
     ----------
@@ -26,7 +26,6 @@ class HostMemory:
         self.memory, self.program = memory, memory.program
 
     def array(self, key: Key) -> Any:
-        """Return an array of the program."""
         return self.memory.array(key).view(HostArray)
 
     def current(self) -> AbstractContextManager[None]:
@@ -34,19 +33,15 @@ class HostMemory:
         return nullcontext()
 
     def buffer(self, variable: str, step: int) -> AccessBuffer:
-        """Return where a variable is read at a step."""
         return self.memory.access_buffer(variable, step)
 
     def pointers(self, number: int, step: int) -> dict[str, int]:
-        """Return the addresses of a group's segments in row ``step + 1``."""
         return self.memory.update_pointers(number, step)
 
     def store(self, address: int, column: Any, count: int) -> None:
-        """Copy a column to an address."""
         host_array(address, count, self.program.dtype)[:] = column
 
     def inputs(self, number: int, access: str, step: int, out: Any, first_only: bool) -> None:
-        """Write the sums of an access's inputs, or the first inputs, into an array."""
         declared = self.program.circuit.groups[number].model.access(access)
         memory, owner = self.memory, InstanceReceptorOwner(number, access)
 
@@ -72,7 +67,6 @@ class HostMemory:
         np.add.at(out, np.repeat(np.arange(len(degree)), degree), values)
 
     def mark(self, number: int, variable: str, step: int) -> None:
-        """Note whether row ``step + 1`` of a group holds events."""
         memory, layout = self.memory, self.program.layout
         ring, segment = layout.rings[variable], layout.segment(number, variable)
         row = (step + 1) % ring.depth

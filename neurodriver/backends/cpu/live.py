@@ -41,7 +41,7 @@ class HostReads:
 
 
 class HostLiveMemory:
-    """Reads and writes the memory of a CPU backend.
+    """Reads and writes the memory of a CPU backend; `LiveMemory` says what the methods do.
 
     Parameters
     ----------
@@ -63,18 +63,15 @@ class HostLiveMemory:
             self.owner.pool.check_open()
 
     def read(self, key: Key, at: At) -> NDArray[Any]:
-        """Return elements of an array."""
         out: NDArray[Any] = self.owner.memory.array(key)[at]
         return out
 
     def lasting(self, key: Key, at: At) -> NDArray[Any] | None:
-        """Return elements of a state that show its present values as long as the backend lives."""
         if not isinstance(at, slice) or self.owner.program.arrays[key].role is not Role.STATE:
             return None
         return self.read(key, at)
 
     def reads(self, wanted: Sequence[tuple[Key, slice]]) -> HostReads:
-        """Return what reads elements of some states again and again."""
         return HostReads([self.read(key, at) for key, at in wanted])
 
     def address(self, key: Key) -> int:
@@ -82,15 +79,12 @@ class HostLiveMemory:
         return int(self.owner.memory.array(key).ctypes.data)
 
     def synapses(self, texts: SynapseTexts, threads: int) -> HostSynapses:
-        """Return memory for numbers of synapses, and what runs texts there."""
         return HostSynapses(texts, self.owner.dtype, threads)
 
     def read_row(self, variable: str, step: int, at: At) -> NDArray[Any]:
-        """Return elements of the row of a step."""
         return self.owner.row(variable, step)[at]
 
     def number(self, key: Key) -> float:
-        """Return a number of the program, as it has been set."""
         return float(self.owner.binding.number(key))
 
     def write(self, key: Key, values: Any, at: At = ALL) -> None:
@@ -102,23 +96,19 @@ class HostLiveMemory:
         self.owner.binding.set_number(key, values)
 
     def write_row(self, variable: str, step: int, at: At, values: Any) -> None:
-        """Set elements of the row of a step; events cannot be set so."""
         self._check_open()
         self.owner.row(variable, step)[at] = values
 
     def share(self, key: Key, at: slice) -> NDArray[Any]:
-        """Return elements of an array without a copy."""
         self._check_open()
         out: NDArray[Any] = self.owner.binding.own(key)[at]
         return out
 
     def share_row(self, variable: str, step: int, at: slice) -> NDArray[Any]:
-        """Return elements of the row of a step without a copy."""
         self._check_open()
         return self.owner.row(variable, step)[at]
 
     def catch_up(self, step: int) -> None:
-        """Bring all synapses that learn up to date: with all that they saw before a step."""
         for kernel, cuts in self.owner.binding.learners:
             for begin, end in zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True):
                 if begin < end:  # a thread without targets has no synapses of its own
@@ -126,7 +116,6 @@ class HostLiveMemory:
                     self.owner.runtime.nd_launch(ct.byref(kernel), *span)
 
     def recompute(self, group: int, step: int | None = None) -> None:
-        """Compute the constants of a group's kernel again; with a step, its outputs in that row."""
         for task, (library, args) in zip(
             self.owner.generated.tasks, self.owner.binding.initial, strict=True
         ):
@@ -152,7 +141,6 @@ class HostLiveMemory:
         return self.owner.program.layout.rings[variable].segments
 
     def fill(self, variable: str, step: int, rows: NDArray[Any]) -> None:
-        """Set rows of a variable, (rows, width): row j is that of step ``step - j``."""
         self.owner.memory.fill(variable, step, rows)
 
     def lists_spikes(self, gather: Gather) -> bool:

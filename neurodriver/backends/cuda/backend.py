@@ -39,7 +39,7 @@ from .transfers import Twins
 
 
 class CUDABackend:
-    """Runs a program on a GPU.
+    """Runs a program on a GPU; `Backend` says what the methods do.
 
     Parameters
     ----------
@@ -210,7 +210,6 @@ class CUDABackend:
 
     @property
     def completed(self) -> int:
-        """Number of completed calls."""
         return self._completed
 
     def begin(self, first: int, steps: int, beside: bool = True) -> int:

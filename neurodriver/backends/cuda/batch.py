@@ -271,14 +271,12 @@ class CUDABatch(CUDABackend):
             self.staging.distribute()
 
     def found(self, number: int) -> tuple[NDArray[np.integer], NDArray[np.int32]]:
-        """Return steps and columns of the events of one table in the last call."""
         steps, columns = self._found[number]
         count = self.events[number].count
         row = 32 * -(-count // 32)
         return steps, columns // row * count + columns % row
 
     def close(self) -> None:
-        """Give the device's memory back."""
         if self._open:
             super().close()
             with self.device.current():

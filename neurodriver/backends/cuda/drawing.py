@@ -132,7 +132,7 @@ class GPU:
 
 
 class GPUDrawer:
-    """Draws on a GPU.
+    """Draws on a GPU; `Drawer` says what the methods do.
 
     Parameters
     ----------
@@ -169,7 +169,6 @@ class GPUDrawer:
 
     @phased("draw connections")
     def survey(self, asked: Asked) -> Survey | None:
-        """Look through all connections; None where a row is too long."""
         of_sources = "count", "near", "low", "high"
         sizes = {"longest": 4 * len(asked.drawn), "degree": 4 * asked.targets,
                  "found": ct.sizeof(_Found)}  # fmt: skip
@@ -209,7 +208,6 @@ class GPUDrawer:
     def remainders(
         self, asked: Asked, unit: NDArray[np.float64], alike: float
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return what `units_of` asks for."""
         sizes = dict.fromkeys(("unit", "rest", "most"), 8 * asked.targets)
         rest, most = np.full(asked.targets, np.inf), np.zeros(asked.targets)
         with self._rows(asked, sizes) as rows:
@@ -234,7 +232,6 @@ class GPUDrawer:
         multiple: int,
         size: int,
     ) -> None:
-        """Write codes and weights, in whole units, to addresses."""
         sizes = dict.fromkeys(("near_at", "far_at"), 8 * asked.sources)
         with self._rows(asked, sizes | {"unit": 8 * asked.targets}) as rows:
             assert rows is not None
@@ -261,7 +258,6 @@ class GPUDrawer:
         shift: int,
         ends: int,
     ) -> None:
-        """Write targets and weights, sorted by delay in each row, and where bins end."""
         columns: dict[str, NDArray[Any]]
         columns = {"low": low, "bins": bins, "first": first[:-1], "unit": unit}
         sizes = {name: column.nbytes for name, column in columns.items()}

@@ -33,11 +33,9 @@ class Executor(Protocol):
 
     def lists(self, plan: schedule.LaunchPlan, units: Sequence[Task], pieces: Pieces) -> list[Any]:
         """Return the lists of its launches; the exports are in the last one."""
-        ...
 
     def advance(self, launches: Launches, first: int, end: int, done: int = 0) -> None:
         """Queue the launches of steps ``first`` to ``end - 1``, the first one from a phase on."""
-        ...
 
 
 class Resident:

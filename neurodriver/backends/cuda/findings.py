@@ -10,7 +10,7 @@ from .binding import Binding
 
 
 class DeviceFindings:
-    """The rows of ``plan.diagnostics`` on a device.
+    """The rows of ``plan.diagnostics`` on a device; `Findings` says what the methods do.
 
     Parameters
     ----------
@@ -38,7 +38,6 @@ class DeviceFindings:
         return self._fault
 
     def forget(self) -> None:
-        """Begin anew to look for the first value that is not finite."""
         self._fault = no_fault()
         with self._device.current():
             self._device.upload(self._binding.pool.address[FAULT], self._fault)

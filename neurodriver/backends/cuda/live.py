@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class DeviceLiveMemory:
-    """Reads and writes the memory of a CUDA backend.
+    """Reads and writes the memory of a CUDA backend; `LiveMemory` says what the methods do.
 
     Parameters
     ----------
@@ -35,7 +35,6 @@ class DeviceLiveMemory:
         self.place = CUDA, owner.device.number
 
     def read(self, key: Key, at: At) -> NDArray[Any]:
-        """Return elements of an array; they are valid until anything else is read or written."""
         row, address = self.program.arrays[key], self.binding.address(key)
         return self._read(address, row.size, row.dtype, at)
 
@@ -43,7 +42,6 @@ class DeviceLiveMemory:
         """Return None: values are in the memory of the device."""
 
     def reads(self, wanted: Sequence[tuple[Key, slice]]) -> DeviceReads:
-        """Return what reads elements of some states again and again."""
         return DeviceReads(self.owner, wanted)
 
     def address(self, key: Key) -> int:
@@ -51,11 +49,9 @@ class DeviceLiveMemory:
         return self.binding.address(key)
 
     def synapses(self, texts: SynapseTexts, threads: int) -> DeviceSynapses:
-        """Return memory for numbers of synapses, and what runs texts there."""
         return DeviceSynapses(texts, self.program.dtype, self.device)
 
     def read_row(self, variable: str, step: int, at: At) -> NDArray[Any]:
-        """Return elements of the row of a step; they are valid as those of `read` are."""
         width = self.program.layout.rings[variable].width
         address = self.binding.row_address(variable, step)
         return self._read(address, width, self.program.dtype, at)
@@ -66,14 +62,12 @@ class DeviceLiveMemory:
             return self.binding.values.read(address, size, dtype, at)
 
     def copy_out(self, address: int, out: NDArray[Any]) -> None:
-        """Copy what another library has on this device into an array of the host."""
         self.owner.check_open()
         with self.device.current():
             self.device.synchronize()  # the other library may be writing it
             self.device.download(address, out)
 
     def number(self, key: Key) -> float:
-        """Return a number of the program, as it has been set."""
         return self.binding.number(key)
 
     def write(self, key: Key, values: Any, at: At = ALL) -> None:
@@ -86,7 +80,6 @@ class DeviceLiveMemory:
             self.binding.numbers[key] = float(values)
 
     def write_row(self, variable: str, step: int, at: At, values: Any) -> None:
-        """Set elements of the row of a step; events cannot be set so."""
         width = self.program.layout.rings[variable].width
         self._write(self.binding.row_address(variable, step), width, self.program.dtype, at, values)
 
@@ -97,14 +90,12 @@ class DeviceLiveMemory:
             self.binding.values.write(address, size, dtype, at, values)
 
     def catch_up(self, step: int) -> None:
-        """Bring all synapses that learn up to date: with all that they saw before a step."""
         if self.owner.generated.learning:
             with self.device.current():
                 self.owner.launches.catch_up(step)
                 self.device.stream.synchronize()
 
     def share(self, key: Key, at: slice) -> SharedArray:
-        """Return elements of an array without a copy."""
         row = self.program.arrays[key]
         return self._shared(self._own(key), row.size, row.dtype, at)
 
@@ -119,7 +110,6 @@ class DeviceLiveMemory:
         return address
 
     def share_row(self, variable: str, step: int, at: slice) -> SharedArray:
-        """Return elements of the row of a step without a copy."""
         width = self.program.layout.rings[variable].width
         return self._shared(self.binding.row_address(variable, step), width, self.program.dtype, at)
 
@@ -133,7 +123,6 @@ class DeviceLiveMemory:
         return SharedArray(begin, stop - start, dtype, place, self.owner)
 
     def fill(self, variable: str, step: int, rows: NDArray[Any]) -> None:
-        """Set rows of a variable, (rows, width): row j is that of step ``step - j``."""
         binding = self.binding
         with self.device.current():
             for back, values in enumerate(rows):
@@ -175,5 +164,4 @@ class DeviceLiveMemory:
         return {"blocks": plan.blocks, "threads of a block": plan.shape.threads, **taken}
 
     def lists_spikes(self, gather: Gather) -> bool:
-        """Whether spikes of the last step wait in a list to be delivered in the next one."""
         return self.owner.delivery.window == 0 and sent_by(gather) == "pieces"

@@ -77,7 +77,7 @@ class DeviceArray:
 
 
 class DeviceMemory:
-    """The memory of the CUDA backend.
+    """The memory of the CUDA backend; `MemorySpace` says what the methods do.
 
     Parameters
     ----------
@@ -127,11 +127,9 @@ class DeviceMemory:
         return DeviceAddress(self.owner.ring_address(variable))
 
     def buffer(self, variable: str, step: int) -> AccessBuffer:
-        """Return where a variable is read at a step."""
         return self.owner.memory.access_buffer(variable, step, self._ring)
 
     def pointers(self, number: int, step: int) -> dict[str, int]:
-        """Return the addresses of a group's segments in row ``step + 1``."""
         plain = self.owner.memory.update_pointers(number, step, self._ring)
         return {variable: DeviceAddress(address) for variable, address in plain.items()}
 
@@ -163,7 +161,6 @@ class DeviceMemory:
             self.device.wait()
 
     def inputs(self, number: int, access: str, step: int, out: Any, first_only: bool) -> None:
-        """Write the sums of an access's inputs, or the first inputs, into an array."""
         group, owner = self.program.circuit.groups[number], InstanceReceptorOwner(number, access)
         count, dtype = group.count, self.program.dtype
         if getattr(out, "dtype", None) != dtype or getattr(out, "size", 0) < count:
@@ -180,7 +177,6 @@ class DeviceMemory:
         self._call("nd_inputs", count, pointers, shape)
 
     def mark(self, number: int, variable: str, step: int) -> None:
-        """Note whether row ``step + 1`` of a group holds events."""
         layout, owner = self.program.layout, self.owner
         ring, slices = layout.rings[variable], padded(layout.segment(number, variable).count)
         slices //= LANES

@@ -102,7 +102,6 @@ class Peers:
         self._tables: Any = None
 
     def receive_buffer(self, size: int) -> tuple[int, Offer]:
-        """Return the address of memory for so many bytes of messages, and how others reach it."""
         with self._device.current():
             made = PeerMemory(self._device, size)
         self._offered.append(made)
@@ -116,18 +115,15 @@ class Peers:
         return address
 
     def crossing(self, variable: str, elements: Any) -> PeerRows:
-        """Return how warps send elements of a variable; of width 0 where these are copied."""
         ring, units = self._owner.program.layout.rings[variable], self._owner.generated.tasks
         return crossing(ring, units, elements)
 
     def bytes_of(self, rows: PeerRows, count: int, kept: int) -> int:
-        """Return the bytes of words for ``kept`` rows of so many values."""
         return bytes_of(rows, count, kept, self._owner.dtype.itemsize)
 
     def exchange(
         self, imports: Sequence[PeerRows], exports: Sequence[PeerRows], sent: int, kept: int
     ) -> None:
-        """Let kernels take the last inputs from words, and write all exports to words."""
         own, rings = self._owner, list(self._owner.program.layout.rings)
         senders = [
             sender(own.ring_address(rings[probe.ring]), rows, kept)

@@ -50,7 +50,7 @@ class StoredOnDevice:
 
 
 class DeviceSynapses:
-    """The memory of a GPU.
+    """The memory of a GPU; `SynapsePlace` says what the methods do.
 
     Parameters
     ----------
@@ -71,7 +71,6 @@ class DeviceSynapses:
         self._counts: StoredOnDevice | None = None
 
     def store(self, values: NDArray[Any]) -> StoredOnDevice:
-        """Return an array with these values."""
         self._stored.append(StoredOnDevice(self._device, values))
         return self._stored[-1]
 
@@ -92,7 +91,6 @@ class DeviceSynapses:
         return b""
 
     def reach(self, offers: Sequence[bytes], own: int) -> bool:
-        """Open the copies of all ranks, of which this is number ``own``; return whether it can."""
         if self._shown is None or not all(offers):
             return False
         addresses = [self._shown.address] * len(offers)
@@ -110,14 +108,12 @@ class DeviceSynapses:
         return True
 
     def show(self, counts: Stored) -> None:
-        """Copy counts to where the other ranks read them."""
         assert self._shown is not None
         with self._device.current():
             self._device.duplicate(self._shown.address, counts.address, counts.nbytes)
             self._device.wait()
 
     def add(self, counts: Stored) -> None:
-        """Set counts to the sums over the copies of all ranks."""
         assert self._counts is not None
         device, table, size = self._device, self._counts, counts.nbytes // 8
         with device.current():
@@ -127,7 +123,6 @@ class DeviceSynapses:
             device.wait()
 
     def close(self) -> None:
-        """Give the memory back."""
         if not self._open:
             return
         self._open = False

@@ -19,12 +19,10 @@ class UnstoredText(SumText):
 
     @property
     def may_skip(self) -> bool:
-        """Whether the row that is read may be known to be all zero."""
         return False
 
     @property
     def loops(self) -> bool:
-        """Whether the sum needs a loop of its own before the components are updated."""
         return True
 
     def head(self) -> list[str]:
@@ -43,7 +41,6 @@ class UnstoredText(SumText):
         return "0" if self.gather.back is None else f"(int){self.size('back')}"
 
     def loop(self, earlier: list[SumText]) -> list[str]:
-        """Return the loop that fills ``nd_sum_<access>`` for one tile."""
         name, reduce = self.access.name, self.access.reduce
         counted, first = reduce in COUNTED, reductions.begin(reduce)
         ranked = reduce in reductions.RANKED

@@ -146,7 +146,6 @@ class EventText(SumText):
         return ["int nd_c = 0;", *block(spikes, block(edges, edge))]
 
     def loop(self, earlier: list[SumText]) -> list[str]:
-        """Return the loop that fills ``nd_sum_<access>`` for one tile."""
         name = self.access.name
         kind = self.kind
         declared, *rest = super().loop(earlier)

@@ -63,7 +63,6 @@ class FanoutText(SumText):
         return self.marks_dirty or self.component.spec.substeps > 1
 
     def direct(self, component: str, lane: str) -> str:
-        """Return the expression of the finished sum inside the loop over components."""
         if self.loops:
             return super().direct(component, lane)
         return self.finished(f"nd_at_{self.access.name}[{lane}]", component)

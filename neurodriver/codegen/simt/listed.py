@@ -9,5 +9,4 @@ class ListedThreadSum(ThreadSum):
     """Writes what a thread of a GPU does for a sum that nothing reads."""
 
     def sum(self) -> list[str]:
-        """Return the lines that give ``nd_x_<access>[nd_i]`` its value."""
         return [f"nd_x_{self.name}[nd_i] = 0;"]

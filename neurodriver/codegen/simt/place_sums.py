@@ -35,7 +35,6 @@ class PlaceThreadSum(ThreadSum):
         return [f"nd_o_{name}[nd_i] = nd_find_row({tables}, {count}, nd_at);"]
 
     def sum(self) -> list[str]:
-        """Return the lines that give ``nd_x_<access>[nd_i]`` its value."""
         name, reduce = self.name, self.s.access.reduce
         ranked = reduce in reductions.RANKED
         body = [

@@ -47,7 +47,6 @@ class ReactionText(ThreadText):
         self.totals = list(self.units.units.totals)
 
     def head(self) -> list[str]:
-        """Declare what does not depend on the component."""
         return [*super().head(), *self.units.head()]
 
     def members(self) -> list[str]:

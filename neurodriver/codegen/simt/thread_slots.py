@@ -26,7 +26,6 @@ class ThreadSlots(ThreadSum):
         return f" + ({self.s.slot})nd_x_{name}[nd_i]" if name in self.component.spec.gathers else ""
 
     def members(self) -> list[str]:
-        """Declare what a thread keeps of the access from step to step."""
         name = self.name
         units = [f"real nd_w_{name}[ND_OWN];"] if self.varies else []
         own = f"{self.s.slot} nd_b_{name}[ND_OWN], nd_soon_{name}[ND_OWN];"
@@ -42,7 +41,6 @@ class ThreadSlots(ThreadSum):
         return [f"nd_r_{self.name} = {self.s.row()};"]
 
     def load(self) -> list[str]:
-        """Return the loads of what is kept, of component ``nd_at``."""
         name = self.name
         some = f"ND_HOLDS || nd_ballot(nd_reached_{name}[nd_at / ND_LANES] != 0)"
         lines = self.reached(f"{self.some} = {some} || (nd_i && {self.some});")

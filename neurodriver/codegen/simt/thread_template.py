@@ -130,7 +130,6 @@ class TemplateText(ThreadText):
         return []
 
     def members(self) -> list[str]:
-        """Declare what a thread keeps."""
         lines = [*LOST, "int nd_c[ND_OWN];", "bool nd_live[ND_OWN];"]
         lines += [f"real nd_v_{name}[ND_OWN];" for name in self.varied]
         return lines + [line for r in self.reads for line in r.members()]

@@ -41,7 +41,6 @@ class ComputedPlan(StencilPlan):
 
     @property
     def longest(self) -> int:
-        """The longest latency."""
         return self.latencies[1]
 
     def sent(self, block: int, sources: Integers) -> tuple[Integers, Integers, Integers, Integers]:

@@ -62,7 +62,6 @@ class ComputedThere(StencilRows):
 
     @property
     def longest(self) -> int:
-        """The longest latency."""
         return self.latencies[1]
 
     def arrivals(
@@ -78,7 +77,6 @@ class ComputedThere(StencilRows):
         return known[which], target, multiple, later + self.latencies[0] - 1
 
     def rows(self, owner: Owner, real: DTypeLike) -> Iterator[Array]:
-        """Yield the rows of the array table that this plan needs."""
         for one in super().rows(owner, real):
             name = one.key.name
             if name in self.arrays and self.arrays[name].dtype == np.float64:

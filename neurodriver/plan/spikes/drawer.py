@@ -89,15 +89,12 @@ class Drawer(Protocol):
 
     def refuses(self, links: Drawn) -> str:
         """Return why it cannot draw a projection, empty where it can."""
-        ...
 
     def survey(self, asked: Asked) -> Survey | None:
         """Look through all connections; None where a row is too long."""
-        ...
 
     def remainders(self, asked: Asked, unit: Reals, alike: float) -> tuple[Reals, Reals]:
         """Return what `units_of` asks for."""
-        ...
 
     def write(
         self,
@@ -115,7 +112,6 @@ class Drawer(Protocol):
         The row of source i begins at first[i], and the connections in it that are not due in the
         next step at near[i]. ``size`` is that of a weight in bytes, 0 where none are wanted.
         """
-        ...
 
     def write_by_delay(
         self,
@@ -135,7 +131,6 @@ class Drawer(Protocol):
         ``low`` and ``bins`` are those of `due.Bins`; ``ends`` is an address, too. Where ``shift``
         is not 0, weights stand above so many bits of their targets.
         """
-        ...
 
 
 def grid_of(asked: Asked) -> float:

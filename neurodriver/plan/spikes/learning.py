@@ -155,7 +155,6 @@ class LearningPlan(Gather):
             self.limits[f"every {name}"] = max(round(steps), 1)
 
     def key(self, owner: Owner, name: str) -> Key:
-        """Return the key of an array or a number of this plan."""
         if name in self.own:
             return Key(owner, Kind.WEIGHT, name)
         if name in ("per_unit", "one_per_unit"):
@@ -166,7 +165,6 @@ class LearningPlan(Gather):
         return Key(owner, Kind.HISTORY, name)
 
     def rows(self, owner: Owner, real: DTypeLike) -> Iterator[Array]:
-        """Return the rows of the array table that this plan needs."""
         rule, kept = self.rule, self.width * self.depth
         sources = 2 * self.rows_of_sources
         for one in rule.every_value():

@@ -35,7 +35,6 @@ class StencilRows(StencilPlan):
 
     @property
     def longest(self) -> int:
-        """The longest latency."""
         return self.limits["latency"]
 
     def arrivals(

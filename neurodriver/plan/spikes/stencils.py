@@ -95,7 +95,6 @@ class StencilPlan(Gather):
         return known[which], target, multiple, np.zeros(len(which), np.int64)
 
     def rows(self, owner: Owner, real: DTypeLike) -> Iterator[Array]:
-        """Yield the rows of the array table that this plan needs."""
         for one in super().rows(owner, real):
             if one.key.name in EXACT:
                 yield row(one.key, self.arrays[one.key.name], Role.CONSTANT, np.float64)

@@ -71,7 +71,6 @@ class LearnedSum(Gather):
         return ["weight", *self.rule.synapse, *self.varied]
 
     def key(self, owner: Owner, name: str) -> Key:
-        """Return the key of an array or a number of this plan."""
         if name in self.own:
             return Key(owner, Kind.WEIGHT, name)
         if name == "learning":
@@ -79,7 +78,6 @@ class LearnedSum(Gather):
         return super().key(owner, name)
 
     def rows(self, owner: Owner, real: DTypeLike) -> Iterator[Array]:
-        """Return the rows of the array table that this plan needs."""
         for one in super().rows(owner, real):
             if one.key.name not in self.own:
                 yield one

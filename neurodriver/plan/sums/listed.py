@@ -47,7 +47,6 @@ class ListedConnections(Gather):
     units: dict[str, str] = field(default_factory=dict)
 
     def rows(self, owner: Owner, real: DTypeLike) -> Iterator[Array]:
-        """Yield the rows of the array table that this plan needs."""
         for one in super().rows(owner, real):
             if one.key.name not in self.written:
                 yield one
@@ -56,7 +55,6 @@ class ListedConnections(Gather):
             yield row(key, self.arrays[name], Role.LEARNED, real, self.units[name])
 
     def key(self, owner: Owner, name: str) -> Key:
-        """Return the key of an array or a number of this plan."""
         if name in self.written:
             return Key(owner, Kind.WEIGHT, name)
         return super().key(owner, name)
