@@ -309,6 +309,8 @@ class PartedSimulation(PartedState):
             if self._writer is not None and recording in self._writer.recorders:
                 some = Arrived([part[number] for part in parts], read, self.step)
                 self._writer.put(recording, some)
+        if self._writer is not None:
+            self._writer.check()
         return max(float(each) for _, each in everything)
 
     def _gathered(self, mine: list[Result]) -> list[Result]:

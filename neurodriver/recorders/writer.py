@@ -39,10 +39,10 @@ _Item = tuple[Any, Any] | threading.Event | None
 class Writer(Generic[Receiving]):
     """Appends blocks to open recorders in its own thread, which ``close`` closes.
 
-    The queue is bounded: when the disk is slower than the simulation, ``put`` waits. A failure in
-    the thread is raised by the next ``put`` or by ``close``, whichever comes first; later blocks
-    are then discarded, so that no recording has a gap. Recorders that are ``per_step`` are called
-    in the thread of the caller.
+    The queue is bounded: when the disk is slower than the simulation, ``put`` waits. Later blocks
+    of a recorder that has failed are discarded, so that its recording has no gap; the others go on.
+    Recorders that are ``per_step`` are called in the thread of the caller. The first failure is
+    raised by the next ``check`` or by ``close``, whichever comes first.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class Writer(Generic[Receiving]):
         self._profile = profile
         self.failed: Receiving | None = None
         self._queue: queue.Queue[_Item] = queue.Queue(max(1, depth))
-        self._failure: BaseException | None = None
+        self._failures: dict[Receiving, BaseException] = {}
         self._raised = False
         self._closed = False
         # A daemon: a script that ends without close() must not hang at its exit.
@@ -73,11 +73,8 @@ class Writer(Generic[Receiving]):
         """Hand a block over; its arrays must not be changed afterwards."""
         if self._closed:
             raise RecordingError("Writer: closed; no more blocks can be taken")
-        self._raise_failure()
         if recorder.per_step:
-            self.failed = recorder
-            recorder.append(block)
-            self.failed = None
+            self._append(recorder, block)
             return
         try:
             self._queue.put_nowait((recorder, block))
@@ -88,7 +85,12 @@ class Writer(Generic[Receiving]):
                     self._queue.put((recorder, block))
             finally:
                 self.blocked_seconds += time.perf_counter() - began
-            self._raise_failure()
+
+    def check(self) -> None:
+        """Raise what went wrong first."""
+        if self.failed is not None:
+            self._raised = True
+            raise self._failures[self.failed]
 
     def flush(self) -> None:
         """Wait until the blocks that were put before have been appended."""
@@ -110,18 +112,13 @@ class Writer(Generic[Receiving]):
             recorder.settle = settled
         self._close(per_step=True)
         if not self._raised:
-            self._raise_failure()
+            self.check()
 
     def __enter__(self) -> Writer[Receiving]:
         return self
 
     def __exit__(self, *error: object) -> None:
         self.close()
-
-    def _raise_failure(self) -> None:
-        if self._failure is not None:
-            self._raised = True
-            raise self._failure
 
     def _run(self) -> None:
         """Body of the thread; keeps taking blocks after a failure, so that no ``put`` hangs."""
@@ -132,20 +129,28 @@ class Writer(Generic[Receiving]):
                 continue
             twice = last.get(item[0]) is item[1]  # an interrupted `put` may be tried again
             last[item[0]] = item[1]
-            if self._failure is None and not twice:
-                try:
-                    with self._profile.phase("write", beside=True):
-                        item[0].append(item[1])
-                except BaseException as failure:
-                    self._failure, self.failed = failure, item[0]
+            if not twice:
+                with self._profile.phase("write", beside=True):
+                    self._append(*item)
         self._close(per_step=False)
+
+    def _append(self, recorder: Receiving, block: Any) -> None:
+        """Append a block; a recorder that has failed gets no more."""
+        if recorder not in self._failures:
+            self._try(recorder, lambda: recorder.append(block))
 
     def _close(self, per_step: bool) -> None:
         """Close the recorders of one kind, all of them."""
         for recorder in (r for r in self.recorders if r.per_step == per_step):
-            try:
-                recorder.close()
-            except BaseException as failure:
-                # The first failure is the cause; those of close() mostly follow from it.
-                self._failure = self._failure or failure
-                self.failed = self.failed or recorder
+            self._try(recorder, recorder.close)
+
+    def _try(self, recorder: Receiving, work: Callable[[], None]) -> None:
+        """Do something with a recorder; note where it fails first: the rest follows from it."""
+        try:
+            work()
+        except BaseException as failure:
+            self._failures.setdefault(recorder, failure)
+            self.failed = self.failed or recorder
+            if recorder.per_step and not isinstance(failure, Exception):
+                self._raised = True
+                raise

@@ -288,10 +288,10 @@ class Simulation:
         return True
 
     def _complete(self, writer: Writer[Recorder] | None) -> None:
-        try:
-            self.calls.complete(writer)
-        finally:
-            self._failed = writer.failed if writer is not None else None
+        self.calls.complete(writer)
+        if writer is not None:
+            self._failed = writer.failed
+            writer.check()
 
     def end(self) -> None:
         """Take leave of the other processes, then close the recordings."""
@@ -323,8 +323,8 @@ class Simulation:
         try:
             with contextlib.ExitStack() as stack:
                 stack.callback(writer.close)
-                while self.calls and not writer.failed:
-                    self._complete(writer)
+                while self.calls:
+                    self.calls.complete(writer)
         finally:
             self._failed = self._failed or writer.failed
 

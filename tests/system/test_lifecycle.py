@@ -72,6 +72,32 @@ def test_a_recorder_that_does_not_open_is_not_forgotten(tmp_path: Any) -> None:
         assert lpu.step == 0
 
 
+class BreaksAt3(nd.MemoryRecorder):
+    """Fails at step 3 or soon after it."""
+
+    def _append(self, block: Any, rows: int) -> None:
+        if block.step >= 3:
+            raise OSError("broken disk")
+        super()._append(block, rows)
+
+
+@pytest.mark.parametrize("per_step", [False, True])
+@pytest.mark.parametrize("parts", [None, 2])
+def test_a_recorder_that_fails_takes_nothing_from_the_others(parts: Any, per_step: bool) -> None:
+    """They have the rows of all steps that were done."""
+    bad, before, after = (kind([("V", None)]) for kind in (BreaksAt3, *2 * [nd.MemoryRecorder]))
+    bad.per_step = per_step
+    current = nd.StepInput("I", ["n0", "n1"], 20.0)
+    with nd.LPU(neurons(), DT, [current], [before, bad, after], parts=parts, backend="cpu") as lpu:
+        with pytest.raises(OSError, match="broken disk"):
+            for _ in range(100):
+                lpu.advance(1)
+        lpu.finish()
+        assert 3 <= lpu.step
+        for one in (before, after):
+            assert one.get("V").shape == (lpu.step, 3) and np.ptp(one.get("V")) > 0
+
+
 def test_a_variable_is_recorded_once() -> None:
     """A request for the same variable twice is refused with what to do."""
     with pytest.raises(RecordingError, match="named twice"):

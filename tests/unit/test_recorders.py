@@ -632,19 +632,22 @@ def test_writer_waits_for_a_slow_recorder() -> None:
     check(recorder.output, plan, 100)
 
 
-def test_failure_is_raised_by_the_next_put_and_later_blocks_are_dropped() -> None:
-    recorder, plan = Slow(fail_at=30), make_plan(1000)
+def test_failure_is_raised_once_and_the_other_recorders_go_on() -> None:
+    recorder, other, plan = Slow(fail_at=30), MemoryRecorder(REQUESTS), make_plan(1000)
     recorder.open(plan)
-    writer = Writer([recorder], depth=1)
+    other.open(plan)
+    writer = Writer([recorder, other], depth=1)
     recorder.permits.release(100)
-    with pytest.raises(OSError, match="broken disk"):
-        for block in blocks(plan, list(range(10, 1001, 10))):
-            writer.put(recorder, block)
-            time.sleep(0.001)
-    with pytest.raises(OSError, match="broken disk"):
+    for block in blocks(plan, list(range(10, 1001, 10))):
         writer.put(recorder, block)
+        writer.put(other, block)
+    for _ in range(2):
+        with pytest.raises(OSError, match="broken disk"):
+            writer.check()
     writer.close()  # told already
+    assert writer.failed is recorder
     check(recorder.output, plan, 20)
+    check(other.output, plan, 1000)
 
 
 def test_failure_in_the_last_block_is_raised_by_close() -> None:
@@ -681,6 +684,7 @@ def test_a_failure_frees_a_waiting_put() -> None:
     with pytest.raises(OSError, match="broken disk"):
         for block in blocks(plan, list(range(10, 1001, 10))):
             writer.put(recorder, block)
+            writer.check()
     writer.close()
 
 
