@@ -211,6 +211,10 @@ class PeerKernels(Protocol):
     def free(self) -> None:
         """Give the receive buffer back, after others have let go of it."""
 
+    def keep(self) -> None:
+        """Leave the receive buffer to those who may have it open, until the process ends."""
+        ...
+
 
 class Peered(Gated, Protocol):
     """A backend with such kernels."""

@@ -32,6 +32,7 @@ from .part_recorders import PartColumns, PartRecorder, WholeRecording
 from .part_rows import PartRows, inserted, renamed, whole_of
 from .part_synapses import PartedSynapses
 from .part_values import PartedComponents, PartOfValues
+from .peer_exchange import part_all
 
 Numbers = NDArray[np.int64]
 
@@ -199,10 +200,16 @@ class PartedState(Divided):
         on_every_rank(self._world, lambda: None if self._world.rank else work())
 
     def release(self) -> None:
+        self._leave_others()
         for part in self._parts:
-            if part.simulation.exchange is not None:
-                part.simulation.exchange.close()
+            part.exchange.close()
             part.simulation.backend.close()
+
+    def _leave_others(self) -> None:
+        """Let no part have memory open that another one gives back next; once."""
+        first, self.closed = not self.closed, True
+        if first:
+            part_all((part.exchange for part in self._parts), self._world)
 
 
 def _having(part: CircuitPart, name: str) -> Numbers | str:

@@ -270,11 +270,11 @@ class PartedSimulation(PartedState):
         with contextlib.ExitStack() as stack:
             for one in self._inputs:
                 stack.callback(one.close)
-            stack.callback(self._pool.shutdown)
             for part in self._parts:
                 stack.callback(part.simulation.close)
+            stack.callback(self._pool.shutdown)
+            stack.callback(self._leave_others)
             self.finish()
-            self.closed = True
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):

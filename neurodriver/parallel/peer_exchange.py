@@ -11,7 +11,9 @@ sends something to the other one: where nothing else goes, one word.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import sys
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 from typing import Any, cast
 
@@ -20,6 +22,7 @@ from numpy.typing import NDArray
 
 from ..backends.base import Backend, Peered
 from ..backends.tables import InputTable, PeerRows, Probe
+from ..errors import CircuitWarning, NeurodriverError
 from ..mpi import Channel, World
 from ..plan.passes.join import Joined
 from .exchange import Exchange
@@ -29,11 +32,20 @@ from .window import Timing
 EXCHANGING_KERNELS = True
 """Whether kernels exchange rows where they can; where not, the host does."""
 
+FAILED_SECONDS = 20.0
+"""How long a rank that closes after an error waits until the others close, too."""
+
 Numbers = NDArray[np.int64]
 
 
 class PeerExchange(Exchange):
-    """The exchange of one rank; arguments are those of `Exchange`."""
+    """The exchange of one rank; arguments are those of `Exchange`.
+
+    Attributes
+    ----------
+    shared : bool
+        Whether other processes may have the receive buffer open.
+    """
 
     def __init__(
         self, world: World, routes: Routes, joined: Joined, backend: Backend, timing: Timing
@@ -52,6 +64,7 @@ class PeerExchange(Exchange):
         self.imports = [*self._awaited, *self.imports]
         word = 0, 1, self._one.ctypes.data, True, 1, None, timing.window, 1
         self.exports = [*self.exports, *(Probe(*word) for _ in deaf)]
+        self.shared = False
         self._forms: tuple[_Forms, _Forms] | None = None  # of what comes, and of what goes
         self._buffer: tuple[int, NDArray[np.uint8]] = 0, np.empty(0, np.uint8)
 
@@ -113,6 +126,7 @@ class PeerExchange(Exchange):
         *firsts, size = accumulate((end for _, end in inside.values()), initial=0)
         if not self._buffer[0]:
             self._buffer = self._kernels.receive_buffer(size)
+        self.shared = True
         address, offer = self._buffer
         own = dict(zip(self._peers, firsts, strict=True))
         sent = {p: np.concatenate([offer, np.array([own[p]]).view(np.uint8)]) for p in self._peers}
@@ -167,16 +181,48 @@ class PeerExchange(Exchange):
 
     def end(self, step: int) -> None:
         """Let go of the memory of the others, and take leave of them."""
-        self._kernels.part()
+        self.part()
         super().swap(step)
         self._finish()
+        self.shared = False
+
+    def part(self) -> None:
+        """Let go of the memory of the others."""
+        self._kernels.part()
+
+    def failed(self) -> bool:
+        """Whether the run has ended with an error, here or elsewhere."""
+        return self._leaving
 
     def close(self) -> None:
-        """Give the receive buffer back, unless others may still write into it."""
+        """Give the receive buffer back, unless others may have it open."""
         super().close()
-        self._kernels.part()
-        if not self._leaving:
-            self._kernels.free()
+        self.part()
+        if self.shared:
+            self._kernels.keep()
+        self._kernels.free()
+
+
+def part_all(exchanges: Iterable[Exchange | None], world: World) -> None:
+    """Let go of the memory of other ranks, and wait until these have done so; all ranks do this.
+
+    Where an error has ended the run, or is on its way, the others may never come. So the wait ends
+    with a warning then, and what they may have open stays until the process ends.
+    """
+    mine = [one for one in exchanges if isinstance(one, PeerExchange)]
+    if not mine:
+        return
+    for one in mine:
+        one.part()
+    failed = sys.exc_info()[0] is not None or any(one.failed() for one in mine)
+    try:
+        world.gather(None, FAILED_SECONDS if failed else 0.0, at="LPU.close")
+    except NeurodriverError as error:
+        text = f"LPU.close: {error}; memory of the GPU that other ranks write into stays in use"
+        warnings.warn(f"{text} until this process ends", CircuitWarning, stacklevel=2)
+        return
+    for one in mine:
+        one.shared = False
 
 
 _Forms = dict[int, PeerRows]

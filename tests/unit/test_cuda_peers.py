@@ -15,6 +15,7 @@ import neurodriver as nd
 from neurodriver import LPU, MemoryRecorder
 from neurodriver.backends.cuda import peers
 from neurodriver.backends.cuda.peers import Peers
+from neurodriver.mpi import World
 from neurodriver.parallel.peer_exchange import PeerExchange
 
 __all__ = ["emulated", "emulated_peers"]
@@ -102,6 +103,41 @@ def test_memory_of_others_is_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
             assert open_now[0] == 3 * 2
             lpu.set("V", lpu.get("V"))
     assert open_now[0] == 0
+
+
+@pytest.mark.parametrize("answer", [True, False])
+def test_memory_is_kept_where_others_may_have_it_open(
+    answer: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A rank that closes frees it when all others have let go, and not where they do not answer."""
+    circuit, inputs = random_circuit(20, 5)
+    asked: list[Any] = []
+    freed: list[int] = []
+
+    def gather(self: World, value: Any, seconds: float = 0.0, at: str = "") -> list[Any]:
+        if at == "LPU.close":
+            asked.append(seconds)
+            if not answer:
+                raise nd.NeurodriverError("no answer from the other ranks within 20 s")
+        return [value]
+
+    monkeypatch.setattr(World, "gather", gather)
+    monkeypatch.setattr(Peers, "free", lambda self: freed.append(len(self._offered)))
+    monkeypatch.setattr(peers, "_KEPT", [])
+    lpu = LPU(circuit, DT, inputs, backend="cuda", devices=2)
+    lpu.run(steps=7)
+    try:
+        raise ValueError("on its way")
+    except ValueError:
+        if answer:
+            lpu.close()
+        else:
+            with pytest.warns(nd.errors.CircuitWarning, match=r"within 20 s; memory of the GPU"):
+                lpu.close()
+    lpu.close()
+    assert asked == [20.0]
+    assert freed[:2] == ([1, 1] if answer else [0, 0])
+    assert len(peers._KEPT) == (0 if answer else 2)
 
 
 def test_values_that_are_set() -> None:

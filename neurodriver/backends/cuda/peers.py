@@ -156,6 +156,16 @@ class Peers:
                 memory.free()
         self._offered, self._tables = [], None
 
+    def keep(self) -> None:
+        """Leave the memory to those who may have it open, until the process ends."""
+        if self._offered:
+            _KEPT.append((self._device, self._offered))
+        self._offered = []
+
+
+_KEPT: list[tuple[Device, list[PeerMemory]]] = []
+"""Memory of closed backends that other processes may have open, and the GPU that it is on."""
+
 
 class Trial:
     """Finds whether a GPU reaches the memory of some others, before a circuit is built.
