@@ -261,8 +261,8 @@ class Faults:
 
     def add_for(self, items: Collection[Any], say: Callable[[Any], str]) -> None:
         """Note a fault of each item; as many are put into words as there is room for."""
-        told = items.tolist() if hasattr(items, "tolist") else items
-        self.add_each(map(say, told), len(items))
+        each = items.tolist() if hasattr(items, "tolist") else items
+        self.add_each(map(say, each), len(items))
 
     def warn(self, message: str, times: int = 1) -> None:
         """Note something legal but suspicious; equal texts are counted."""
@@ -281,13 +281,13 @@ class Faults:
         CircuitError
             When there is at least one fault.
         """
-        told = [f"{text} ({n} times)" if n > 1 else text for text, n in self.warnings.items()]
+        texts = [f"{text} ({n} times)" if n > 1 else text for text, n in self.warnings.items()]
         if strict:
-            for text in told:
+            for text in texts:
                 self.add(f"{text} [an error because of --strict]")
         if self.count:
             raise CircuitError(self.report())
-        for text in told:
+        for text in texts:
             warnings.warn(f"{self.source}: {text}", CircuitWarning, stacklevel=3)
 
     def report(self) -> str:

@@ -35,7 +35,6 @@ def magnitude(value: Any, unit: str | None, name: str) -> Any:
 
     Parameters
     ----------
-    value : quantity, number, array, or sequence of these
     unit : str or None
         Such as ``"mS/cm^2"``; ``""`` and ``"1"`` are those of plain numbers. None: not declared.
     name : str

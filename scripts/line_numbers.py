@@ -35,7 +35,6 @@ def refreshed(text: str, root: Path) -> str:
 
     Parameters
     ----------
-    text : str
     root : Path
         Folder of the repository.
 

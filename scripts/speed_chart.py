@@ -39,7 +39,6 @@ class Device:
     ----------
     ours, peer : str
         Texts of the legend.
-    colour : str
     lane : int
         Place of its line in a row, downwards.
     """

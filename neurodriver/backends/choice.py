@@ -126,7 +126,6 @@ def make_backend(
 
     Parameters
     ----------
-    choice : Choice
     program : Program
         Compiled for it.
     threads : int, optional
@@ -160,7 +159,6 @@ class BackendOptions:
 
     Attributes
     ----------
-    choice : Choice
     threads : int, optional
         Of a CPU.
     copied : float

@@ -91,7 +91,6 @@ class Instances:
 
     Parameters
     ----------
-    program : Program
     place : MemorySpace
         The memory of its backend.
 

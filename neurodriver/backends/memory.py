@@ -50,7 +50,6 @@ class AccessBuffer:
         Number of rows.
     size : int
         Elements of a row that are in use.
-    dtype : dtype
     """
 
     gpudata: int
@@ -66,7 +65,6 @@ class MemoryManager:
 
     Parameters
     ----------
-    program : Program
     limit : float
         Bytes that may be used.
     like : MemoryManager, optional

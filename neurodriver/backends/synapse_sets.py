@@ -105,7 +105,6 @@ class HostSynapses:
 
     Parameters
     ----------
-    texts : SynapseTexts
     dtype : dtype
         Of states.
     threads : int
@@ -189,9 +188,6 @@ class SynapseSets:
 
     Parameters
     ----------
-    place : SynapsePlace
-    texts : SynapseTexts
-    sets : mapping of str to SynapseSet
     copies : int
         Of the simulation.
     targets : int

@@ -3,7 +3,8 @@
 An estimate of the compulsory traffic: every array of a unit counts once a step, whole, with its
 padding; of the rings count the rows' segments that are written and the distinct elements that are
 read. What a cache keeps from step to step is counted, what it has to load twice is not, nor are
-dirty bitmaps. Reads that a row without events saves are counted apart.
+dirty bitmaps. Reads that a row without events saves are counted apart. ``measured`` joins the bytes
+with the times of a backend.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from ..plan.arrays import InstanceReceptorOwner, Kind, ReceptorOwner, Role
 from ..plan.program import Program
 from ..plan.sums.gather import Gather
 from ..plan.unit import KernelSpec
-from ..profiling.measured import Traffic
+from ..profiling.measured import Measured, Row, Traffic
 
 
 def bytes_of(program: Program, task: Task) -> Traffic:
@@ -126,3 +127,16 @@ def _live(arrays: Mapping[str, NDArray[Any]]) -> NDArray[np.bool_]:
     live = np.ones(len(arrays["element"]), dtype=bool)  # the tails have no gaps
     live[: len(place)] = turn < degree[number * LANES + lane]
     return live
+
+
+def measured(backend: Any, program: Program, steps: int) -> Measured:
+    """Return times, bytes and the peak of a backend that has done ``steps`` steps."""
+    times = backend.profile_times()
+    units = backend.generated.tasks
+    rows = [
+        Row(name, seconds, unit.count, bytes_of(program, unit))
+        for (name, seconds), unit in zip(times, units, strict=False)
+    ]
+    rows += [Row(name, seconds) for name, seconds in times[len(units) :]]
+    words = backend.worker, backend.peak_by
+    return Measured(backend.threads, steps, rows, backend.peak_bandwidth(), *words)

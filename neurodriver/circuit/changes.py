@@ -40,7 +40,6 @@ class CircuitChanges:
 
         Parameters
         ----------
-        who : uids, Population, part of one, Selection, or name of a population
         rate : float or (n,) array
             Events a second, Hz.
         weight : float or (n,) array, optional
@@ -54,10 +53,6 @@ class CircuitChanges:
         name : str
             The sources are hidden components, ``<name>/<uid>``. Their ``rate`` (Hz) can be injected
             and their ``spike_state`` recorded under these uids.
-
-        Returns
-        -------
-        Circuit
 
         Raises
         ------
@@ -79,7 +74,6 @@ class CircuitChanges:
 
         Parameters
         ----------
-        who : uids, Population, part of one, or Selection
         which : {"outgoing", "incoming", "both"}
             Without outgoing connections the components still fire, and nobody hears them.
 

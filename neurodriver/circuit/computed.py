@@ -91,7 +91,6 @@ class ComputedRows:
 
     Parameters
     ----------
-    links : Drawn
     dt : float
         Step in seconds.
 

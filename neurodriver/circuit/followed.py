@@ -33,7 +33,6 @@ class CircuitNeighbours:
 
         Parameters
         ----------
-        uid : str
         populations : sequence of str
             Names of populations; the nearest one to the component comes first.
 

@@ -102,7 +102,6 @@ class NamesOfSome:
 
     Attributes
     ----------
-    group : Group
     rows : (n,) int
         Which of its components.
     """
@@ -178,7 +177,6 @@ class Layer:
     ----------
     population : str
         Name of the population.
-    fields : mapping of str to FieldValue
     sources : mapping of str to tuple of str
         Names of the populations that each source stands for.
     """

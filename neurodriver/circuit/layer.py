@@ -143,8 +143,6 @@ def shared_values(
     ----------
     models : iterable of NDComponent subclass
         Whose declarations count.
-    given : mapping of str to value
-    faults : Faults
     """
     rules: dict[str, tuple[Field, str]] = {}
     for model in models:
@@ -197,7 +195,6 @@ def check_sources(
         By the name of the population.
     models : mapping of str to NDComponent subclass
         Of all populations.
-    faults : Faults
     """
     for population, (model, layer) in layers.items():
         for name, some in layer.sources.items():

@@ -33,10 +33,8 @@ class Located:
 
     Attributes
     ----------
-    relation : Relation
     firsts : (int, int)
         Component numbers of the first cells of both populations.
-    autapses : bool
     formulas : (Formula or None, Formula or None)
         Of weights and of delays.
     """

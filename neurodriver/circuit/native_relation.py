@@ -35,16 +35,10 @@ class NativeRelation:
 
     Parameters
     ----------
-    relation : Relation
     offsets : (int, int)
         Numbers of the first source and the first target within their populations.
-    autapses : bool
     formulas : (Formula or None, Formula or None)
         Of weights and of delays.
-
-    Attributes
-    ----------
-    struct : SpaceStruct
     """
 
     def __init__(

@@ -93,7 +93,6 @@ def given_columns(
         Number of components.
     where : str
         What messages call the components.
-    faults : Faults
     """
     out: dict[str, Column] = {}
     for name, values in given.items():

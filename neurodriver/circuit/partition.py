@@ -42,11 +42,6 @@ CONNECTION_COST = 0.1
 def partition(circuit: Circuit, parts: int) -> Numbers:
     """Return the part of each component, (count,), from 0 to ``parts`` - 1.
 
-    Parameters
-    ----------
-    circuit : Circuit
-    parts : int
-
     Raises
     ------
     CircuitError

@@ -41,8 +41,6 @@ class FieldAtEnd:
     ----------
     group : int
         Number of the group that has it.
-    rule : Field
-    value : FieldValue
     """
 
     group: int
@@ -82,7 +80,6 @@ class PlaceFormula(Formula):
 
     Parameters
     ----------
-    formula : Formula
     fields : dict of str to FieldAtEnd
         Those that it reads.
     known : collection of str

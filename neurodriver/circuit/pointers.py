@@ -28,12 +28,10 @@ class Pointer:
         Name of the source; ``here`` for the reader's own population.
     place : int
         Its number among those of the source.
-    population : str
     group : int
         Number of the group that it belongs to.
     first : int
         Its first component within that group.
-    count : int
     space : Space or None
         Where its cells are.
     layer : Layer or None

@@ -35,7 +35,6 @@ class AxisRuns:
 
     Attributes
     ----------
-    name : str
     sources, targets : int
         Number of indices at both ends; 1 where an end does not have the axis.
     begin : (sources + 1,) int64
@@ -43,7 +42,6 @@ class AxisRuns:
         The targets of source index i are ``low[k]`` to ``high[k]``, for k from ``begin[i]`` on.
     places : tuple of (sources,) and (targets,) float64, or None
         Positions, where distances count.
-    period : float or None
     first : (targets,) int64 or None
         Of each target the first index of its uncut run of sources.
     """
@@ -68,7 +66,6 @@ class Relation:
     form : {"grid", "points", "listed", "offsets"}
     names : tuple of str
         Axes along which formulas know the way.
-    source, target : Space
     axes : tuple of AxisRuns
         Those of the targets come in their order, so that the targets of a source ascend.
     point, cell : array or None
@@ -265,9 +262,9 @@ _KNOWN_JUMPS: WeakValueDictionary[bytes, NDArray[np.int32]] = WeakValueDictionar
 def _jumps(a: Axis, b: Axis, steps: Reals) -> NDArray[np.int32]:
     """Return the target index at each source's position plus each step, (sources, steps)."""
     sizes = np.array([a.count, b.count])
-    told = [sizes, *(np.zeros(0) if x is None else x for x in (a.positions, b.positions)), steps]
-    more = repr((a.period, b.period, a.step, b.step, [len(x) for x in told]))
-    key = more.encode() + b"".join(np.ascontiguousarray(x).tobytes() for x in told)
+    arrays = [sizes, *(np.zeros(0) if x is None else x for x in (a.positions, b.positions)), steps]
+    more = repr((a.period, b.period, a.step, b.step, [len(x) for x in arrays]))
+    key = more.encode() + b"".join(np.ascontiguousarray(x).tobytes() for x in arrays)
     digest = hashlib.sha256(key).digest()
     found = _KNOWN_JUMPS.get(digest)
     if found is None:

@@ -34,7 +34,6 @@ def without_rules(
 
     Parameters
     ----------
-    records : Records
     known : mapping of str to Plasticity subclass
         Rules by the names of their classes.
     faults : Faults

@@ -28,7 +28,6 @@ class Share:
 
     Attributes
     ----------
-    part : int
     circuit : Circuit
         Its components in their order, then the imports.
     imports : int

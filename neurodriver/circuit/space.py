@@ -110,7 +110,6 @@ class AxisGrid(Space):
 
     Attributes
     ----------
-    axes : mapping of str to Axis
     mask : array of bool or None
         Where there are cells, in the shape of the axes.
     """

@@ -197,7 +197,6 @@ def along_axes(relation: Relation, end: End, alone: bool) -> list[AxisStencils] 
 
     Parameters
     ----------
-    relation : Relation
     end : {"source", "target"}
         The end whose cells have the stencils.
     alone : bool
@@ -232,7 +231,6 @@ def stencils_of(
 
     Parameters
     ----------
-    relation : Relation
     end : {"source", "target"}
     axes : sequence of AxisStencils
         Along the axes of the relation.

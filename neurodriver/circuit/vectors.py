@@ -20,12 +20,10 @@ def with_elements(
 
     Parameters
     ----------
-    model : NDComponent subclass
     given : dict
         The value of a vector is one number or one distribution for all elements, (size,) numbers,
         or one number for each component and element: (count, size), or the population's shape +
         (size,).
-    faults : Faults
     """
     out: dict[str, Any] = {}
     for name, value in given.items():

@@ -47,13 +47,13 @@ def tell(profile: Profile | Off, show: bool, trace: Path | None, here: World | N
     if isinstance(profile, Off):
         return
     mine = profile.report() if show else "", profile.trace_events
-    told = [mine] if here is None else here.gather(mine, _GATHER_SECONDS)
+    gathered = [mine] if here is None else here.gather(mine, _GATHER_SECONDS)
     if here is not None and here.rank:
         return
-    for rank, (text, _) in enumerate(told if show else []):
-        click.echo(f"\nrank {rank}\n{text}" if len(told) > 1 else f"\n{text}")
+    for rank, (text, _) in enumerate(gathered if show else []):
+        click.echo(f"\nrank {rank}\n{text}" if len(gathered) > 1 else f"\n{text}")
     if trace is not None:
-        write(trace, [events for _, events in told])
+        write(trace, [events for _, events in gathered])
         click.echo(str(trace))
 
 

@@ -62,11 +62,8 @@ class ViewedRun:
 
     Parameters
     ----------
-    title : str
-    steps : int
     paused : bool
         Whether the page starts the run.
-    port : int
     """
 
     def __init__(self, title: str, steps: int, paused: bool, port: int) -> None:

@@ -77,7 +77,6 @@ def run_call(
 
     Parameters
     ----------
-    rule : Plasticity
     name : str
         Of the text.
     own : mapping of str to (m,) float

@@ -18,7 +18,6 @@ class ComponentText:
 
     Parameters
     ----------
-    spec : KernelSpec
     arguments : Arguments
         Filled as the text is written.
     """

@@ -53,12 +53,7 @@ def _is_number(value: tree.Expression) -> bool:
 
 
 class FiniteText:
-    """Writes the test of one model; nothing where the program does not ask for it.
-
-    Parameters
-    ----------
-    component : ComponentText
-    """
+    """Writes the test of one model; nothing where the program does not ask for it."""
 
     def __init__(self, component: ComponentText) -> None:
         self.component, self.spec = component, component.spec
@@ -102,12 +97,7 @@ class FiniteText:
 
 
 class RangeFinite(FiniteText):
-    """The test of one call of a kernel, on a CPU.
-
-    Parameters
-    ----------
-    component : ComponentText
-    """
+    """The test of one call of a kernel, on a CPU."""
 
     @property
     def sums(self) -> bool:
@@ -154,12 +144,7 @@ class RangeFinite(FiniteText):
 
 
 class ThreadFinite(FiniteText):
-    """The test of one component, on a GPU.
-
-    Parameters
-    ----------
-    component : ComponentText
-    """
+    """The test of one component, on a GPU."""
 
     def lines(self) -> list[str]:
         """Return the test of component ``nd_at``."""

@@ -48,7 +48,6 @@ class Generated:
     ----------
     tasks : tuple of Task
         One for each unit.
-    deliveries : tuple of Sending
     learning : tuple of Kernel
         The texts of connections that learn, on a GPU; on a CPU the targets' kernels have them.
     arrays : ArrayTable
@@ -72,7 +71,6 @@ def generate(program: Program, templates: Templates | None = None) -> Generated:
 
     Parameters
     ----------
-    program : Program
     templates : mapping of int to (str, Signature), optional
         What users' templates say, by the number of the group.
     """

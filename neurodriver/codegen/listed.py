@@ -18,13 +18,7 @@ from .cpu.sums import SumText
 
 
 class ListedText(SumText):
-    """Writes the loops over the connections of one access.
-
-    Parameters
-    ----------
-    component : ComponentText
-    access : Access
-    """
+    """Writes the loops over the connections of one access."""
 
     def __init__(self, component: ComponentText, access: Access) -> None:
         super().__init__(component, access)

@@ -14,7 +14,6 @@ class MemberSumText:
     ----------
     component : ComponentText
         Of the members.
-    pool : MemberSum
     """
 
     def __init__(self, component: ComponentText, pool: MemberSum) -> None:

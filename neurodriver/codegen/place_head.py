@@ -25,8 +25,6 @@ class Loop:
     ----------
     name : str
         Of its variable.
-    reached : Reached
-    axis : str
     most : int or None
         Cells of the longest run, where that is known.
     inside : bool
@@ -42,12 +40,7 @@ class Loop:
 
 @dataclass(frozen=True)
 class Counted:
-    """The variable of a loop that counts from 0 up to a number that is known.
-
-    Attributes
-    ----------
-    count : int
-    """
+    """The variable of a loop that counts from 0 up to a number that is known."""
 
     count: int
 
@@ -61,8 +54,6 @@ class PlaceHead:
 
     Parameters
     ----------
-    spec : KernelSpec
-    arguments : Arguments
     translator : Translator
         Writes the expressions inside.
     """

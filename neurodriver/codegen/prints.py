@@ -20,8 +20,6 @@ def number_of(spec: KernelSpec, arguments: Arguments, at: str) -> str:
 
     Parameters
     ----------
-    spec : KernelSpec
-    arguments : Arguments
     at : str
         Where the component lies.
     """

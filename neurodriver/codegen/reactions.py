@@ -43,12 +43,7 @@ _OWN_KEY = "const nd_block nd_own = nd_draw(nd_key, nd_seed, -1, 65535, 255);"
 
 
 def reaction_kernel(spec: KernelSpec) -> Kernel:
-    """Return the kernel that advances one group of components with sub-units by one step.
-
-    Parameters
-    ----------
-    spec : KernelSpec
-    """
+    """Return the kernel that advances one group of components with sub-units by one step."""
     arguments = Arguments()
     component = ComponentText(spec, arguments)
     units = SubUnitText(component)
@@ -69,12 +64,7 @@ def reaction_kernel(spec: KernelSpec) -> Kernel:
 
 
 class SubUnitText:
-    """Writes the sub-units of one model.
-
-    Parameters
-    ----------
-    component : ComponentText
-    """
+    """Writes the sub-units of one model."""
 
     def __init__(self, component: ComponentText) -> None:
         assert component.model.sub_units is not None

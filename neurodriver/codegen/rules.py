@@ -40,8 +40,6 @@ class RuleText:
 
     Parameters
     ----------
-    rule : Plasticity
-    dtype : str
     name : str
         Of the structure.
     varied : sequence of str

@@ -45,7 +45,6 @@ class Signature:
 
     Attributes
     ----------
-    params, internals : tuple of str
     integers : frozenset of str
         Parameters that are int.
     """
@@ -97,10 +96,8 @@ def template_kernel(spec: KernelSpec, text: str, signature: Signature) -> Kernel
 
     Parameters
     ----------
-    spec : KernelSpec
     text : str
         What ``get_update_template`` returned.
-    signature : Signature
 
     Raises
     ------

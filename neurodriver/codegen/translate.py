@@ -322,11 +322,6 @@ class Translator(CText):
 class WholeNumbers:
     """Finds the numbers of a tree that stand beside integers, and so are integers.
 
-    Parameters
-    ----------
-    checked : Checked
-    functions : mapping of str to Function
-
     Attributes
     ----------
     found : set of int

@@ -92,10 +92,8 @@ class PathSynapses:
 
     Parameters
     ----------
-    network : Network
     weights : mapping of str to Weights
         Name of a path -> its initial weights.
-    made : NetworkCircuit
     lpu : LPU
         Of this circuit.
     """

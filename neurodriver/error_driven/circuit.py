@@ -46,7 +46,6 @@ class NetworkCircuit:
 
     Attributes
     ----------
-    circuit : Circuit
     paths : dict of str to PathPlace
         Without paths of the kind ``context``, which send no spikes; see `ContextPath`.
     """
@@ -72,7 +71,6 @@ def placed_circuit(
 
     Parameters
     ----------
-    network : Network
     weights : mapping of str to Weights, optional
         Name of a path -> its weights; the initial weights by default.
     """

@@ -20,11 +20,6 @@ Reals = NDArray[np.float64]
 class ContextPath:
     """What one path sends.
 
-    Parameters
-    ----------
-    network : Network
-    path : NetworkPath
-
     Attributes
     ----------
     cycle : int

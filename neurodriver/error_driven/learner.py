@@ -28,7 +28,6 @@ class Learner:
 
     Parameters
     ----------
-    network : Network
     synapses : PathSynapses
         The weights.
     items : int
@@ -44,8 +43,6 @@ class Learner:
     ----------
     items : int
         Number of items of all ranks together.
-    rank : int
-    averages : dict of str to Averages
     trials : int
         Number of trials in which weights were changed. Each item of each rank counts.
     """

@@ -27,7 +27,6 @@ class NetworkLayer:
 
     Attributes
     ----------
-    name, kind : str
     shape : tuple of int
         Number of units along each axis. The last axis is the fastest in memory.
     own : dict
@@ -72,9 +71,7 @@ class NetworkPath:
 
     Attributes
     ----------
-    sender, receiver : NetworkLayer
     kind : {"forward", "back", "lateral", "inhib", "context", "maintenance"}
-    name : str
     pairs : SynapsePairs
         Sender and receiver of each synapse.
     own : dict

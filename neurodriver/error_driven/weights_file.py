@@ -38,7 +38,6 @@ def read_columns(path: Path, expected: Columns) -> tuple[Columns, int]:
 
     Parameters
     ----------
-    path : Path
     expected : mapping
         Group -> name -> array. The arrays of the file must have these names and shapes.
 

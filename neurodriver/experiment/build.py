@@ -37,12 +37,12 @@ class ExperimentLPU(LPU):
 
     def __init__(self, experiment: Contents, id: str, wired: Sequence[Wiring] = ()) -> None:
         section, path = experiment.section.lpu[id], ("lpu", id)
-        with told(experiment, (*path, "circuit" if section.circuit else "function")):
+        with errors_at(experiment, (*path, "circuit" if section.circuit else "function")):
             circuit = make_circuit(experiment, id)
             if section.random_namespace is not None:
                 circuit = circuit.in_random_namespace(section.random_namespace)
         for one in wired:
-            with told(experiment, one.path):
+            with errors_at(experiment, one.path):
                 _check_types(circuit, id, one)
         inputs = [
             make_input(experiment, circuit, one, (*path, "input", i))
@@ -70,7 +70,7 @@ class ExperimentLPU(LPU):
 
 
 @contextmanager
-def told(experiment: Contents, path: KeyPath) -> Iterator[None]:
+def errors_at(experiment: Contents, path: KeyPath) -> Iterator[None]:
     """Let errors say which key of the file they come from."""
     try:
         yield
@@ -127,7 +127,7 @@ def make_input(
 ) -> Input:
     """Return an input, checked against the circuit that it enters."""
     folder = experiment.folder
-    with told(experiment, path):
+    with errors_at(experiment, path):
         if section.function is not None:
             function: Callable[..., Any] = function_of(section.function, folder)
         else:
@@ -164,7 +164,7 @@ def make_recorders(experiment: Contents, circuit: Circuit, lpu: str) -> list[HDF
     requests: list[tuple[str, Sequence[str] | None]] = []
     for variable, what in section.record.items():
         path: KeyPath = ("lpu", lpu, "record", variable)
-        with told(experiment, path):
+        with errors_at(experiment, path):
             if variable not in known and (what is None or isinstance(what, SelectionSection)):
                 hint = f"{near(variable, known)}; there are {', '.join(sorted(known))}"
                 raise ExperimentError(f"nothing updates it{hint}")

@@ -26,12 +26,12 @@ T = TypeVar("T")
 
 def agreed(work: Callable[[], T], here: World) -> T:
     """Do something on every rank; an error of one is an error of all, in the same words."""
-    told, value = "", None
+    message, value = "", None
     try:
         value = work()
     except NeurodriverError as error:
-        told = str(error)
-    said = [text for text in here.gather(told, _AGREE_SECONDS) if text]
+        message = str(error)
+    said = [text for text in here.gather(message, _AGREE_SECONDS) if text]
     if said:
         raise ExperimentError(said[0])
     return value  # type: ignore[return-value]

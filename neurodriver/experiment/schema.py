@@ -155,7 +155,7 @@ def validate(source: SourceFile, faults: FaultsOfFile) -> ExperimentSection:
         return ExperimentSection.model_validate(source.data)
     except pydantic.ValidationError as error:
         for one in error.errors(include_url=False):
-            _told(one, faults)
+            _report(one, faults)
     lpus, patterns = source.data.get("lpu"), source.data.get("pattern")
     return ExperimentSection.model_construct(
         lpu={k: _good(v, BROKEN_LPU) for k, v in (lpus if isinstance(lpus, dict) else {}).items()},
@@ -180,7 +180,7 @@ def key_of(path: KeyPath) -> str:
     return f"{text}: " if text else ""
 
 
-def _told(error: Any, faults: FaultsOfFile) -> None:
+def _report(error: Any, faults: FaultsOfFile) -> None:
     """Note what the schema found, in our words."""
     path: KeyPath = tuple(p for p in error["loc"] if p != "[key]")
     kind, got = error["type"], error.get("input")

@@ -31,7 +31,6 @@ class InputRecording:
 
     Parameters
     ----------
-    filename : path
     interval : int
         Steps per row.
     attributes : mapping, optional

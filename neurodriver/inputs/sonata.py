@@ -80,7 +80,6 @@ def read_spikes(path: Path, populations: str | Sequence[str] | None = None) -> l
 
     Parameters
     ----------
-    path : Path
     populations : str or sequence of str, optional
         As of `SonataInput`.
 

@@ -40,8 +40,6 @@ class CurrentClamp(Input):
 
     Parameters
     ----------
-    name : str
-    uids : sequence of str
     time : (m,) float
         s, ascending; the current is 0 before the first one.
     value : (m,) float
@@ -73,15 +71,7 @@ SPIKE_FILES = ("sonata", "h5", "hdf5", "csv", "nwb", PROBE)
 
 
 class InputReader:
-    """Makes the inputs of a configuration.
-
-    Parameters
-    ----------
-    circuit : Circuit
-    paths : ConfigPaths
-    sets : NodeSets
-    faults : Faults
-    """
+    """Makes the inputs of a configuration."""
 
     def __init__(
         self, circuit: Circuit, paths: ConfigPaths, sets: NodeSets, faults: Faults

@@ -52,7 +52,6 @@ def read_nwb_spikes(
         NWB 2: units with a column ``uid``, ``<population>/<node id>``, as ``to_nwb`` writes it, or
         with columns ``node_id`` and ``population``. NWB 1, or units without these: one population;
         the id of a unit is its node id.
-    populations : str or list of str
     trial : str, optional
         Trial of a file of NWB 1.
 

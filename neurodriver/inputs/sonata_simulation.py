@@ -26,7 +26,6 @@ class SonataSimulation:
 
     Attributes
     ----------
-    circuit : Circuit
     inputs : list of Input
         In the order of the file.
     dt, duration : float

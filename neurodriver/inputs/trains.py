@@ -47,8 +47,6 @@ class TrainSpan:
 
     Attributes
     ----------
-    trains : Trains
-    first, steps : int
     active : (int, int)
         Steps of the chunk in which there are events: the first one, and the one after the last.
     """
@@ -91,7 +89,6 @@ class Trains:
 
     Parameters
     ----------
-    draws : Draws
     columns : (m,) int64
         Whose trains these are, ascending; each must be a column of ``draws``.
     mean : (m,) float64
@@ -107,7 +104,6 @@ class Trains:
         Of these columns alone.
     mean, none, most : (m,) array
         Mean number of events of a block, the probability of none, and a bound.
-    single : bool
     """
 
     def __init__(
@@ -178,10 +174,6 @@ class _Ahead:
 
     A block may take longer to draw than its steps take on a device. So at least as many blocks are
     in the making as there are threads.
-
-    Parameters
-    ----------
-    trains : Trains
     """
 
     def __init__(self, trains: Trains) -> None:

@@ -18,8 +18,6 @@ def unit_into(circuit: Circuit, variable: str, uids: Sequence[str], name: str) -
 
     Parameters
     ----------
-    circuit : Circuit
-    variable : str
     uids : sequence of str
         An input port stands for the components behind it.
     name : str
@@ -39,13 +37,13 @@ def unit_into(circuit: Circuit, variable: str, uids: Sequence[str], name: str) -
     for model, unit in _accesses(circuit, variable, uids):
         units.setdefault(unit, []).append(model)
     if len(units) > 1:
-        told = [
+        different = [
             f"{unit or 'no declared unit'} ({', '.join(dict.fromkeys(models[:MOST]))})"
             for unit, models in units.items()
         ]
         raise UnitError(
-            f"{name}: components take {quoted(variable)} in {' and in '.join(told)}; give each of "
-            f"these an input of its own, or plain numbers"
+            f"{name}: components take {quoted(variable)} in {' and in '.join(different)}; give "
+            f"each of these an input of its own, or plain numbers"
         )
     return next(iter(units), "") or None
 

@@ -31,7 +31,7 @@ def stored_name(name: object) -> str:
     return text.replace(".", "%2E") or _EMPTY if not text.strip(".") else text
 
 
-def told_name(stored: str) -> str:
+def shown_name(stored: str) -> str:
     """Return the text that a name stands for."""
     return "" if stored == _EMPTY else unquote(stored)
 
@@ -103,7 +103,7 @@ class ColumnReader:
         if not isinstance(found, h5py.Group):
             self.faults.add(f"{where}: a group of this name is expected")
             return {}
-        out = self.attempt(where, lambda: {told_name(key): found[key] for key in found})
+        out = self.attempt(where, lambda: {shown_name(key): found[key] for key in found})
         return out or {}
 
     def column(self, parent: Any, name: str, kinds: str, *shapes: tuple[int, ...]) -> Column | None:

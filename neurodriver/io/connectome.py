@@ -58,7 +58,6 @@ def read_connectome(
     neurons : sequence of str, Path or frame
         The neurons are those of the first table. Further tables add columns by id. Without a table
         the neurons are the ids that edges name, ascending.
-    model : NDComponent subclass or str
     weight_scale : number or (number, number), optional
         What a synapse weighs; of sources that excite, and of those that inhibit.
     delay : number, optional
@@ -160,7 +159,6 @@ class _Neurons:
 
     Attributes
     ----------
-    ids : arrow array or None
     id : str or None
         Name of its column.
     columns : mapping of str to (n,) array

@@ -23,7 +23,6 @@ class Tag:
 
     Attributes
     ----------
-    name : str
     used : frozenset of str
         Attributes that are read.
     described : frozenset of str
@@ -123,11 +122,6 @@ class Walker(ABC):
 
     A method ``_name`` takes the attributes of each element of that name, ``_end_of_name`` is called
     at its end.
-
-    Parameters
-    ----------
-    path : Path
-    faults : Faults
     """
 
     def __init__(self, path: Path, faults: Faults) -> None:

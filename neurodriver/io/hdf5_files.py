@@ -86,7 +86,6 @@ def written_hdf5(path: Path, mode: str = "w", **options: Any) -> Iterator[h5py.F
 
     Parameters
     ----------
-    path : Path
     mode : {"w", "r+"}
     **options
         As of ``h5py.File``.
@@ -120,7 +119,6 @@ def open_hdf5(
 
     Parameters
     ----------
-    path : Path
     error : subclass of NeurodriverError
         Raised if the file does not exist, is damaged, or has values in other files.
     linked : bool
@@ -275,10 +273,8 @@ class StoredData:
 
     Parameters
     ----------
-    data : h5py.Dataset
     where : str
         File and place.
-    error : subclass of NeurodriverError
     """
 
     def __init__(self, data: h5py.Dataset, where: str, error: type[NeurodriverError]) -> None:

@@ -25,7 +25,6 @@ class Line:
         From 1.
     text : str
         Without comment; a colon at the end is left out where lines follow.
-    inner : list of Line
     """
 
     number: int

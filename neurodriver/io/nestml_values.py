@@ -29,8 +29,6 @@ def value_of(text: str, unit: str, known: Mapping[str, tuple[str, str]], depth: 
 
     Parameters
     ----------
-    text : str
-    unit : str
     known : mapping of str to (str, str)
         Name of another constant -> its text and unit.
 

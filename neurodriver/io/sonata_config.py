@@ -43,7 +43,6 @@ class ConfigPaths:
         The configuration; relative paths begin in its folder.
     said : dict
         Its content.
-    faults : Faults
     """
 
     def __init__(self, path: Path, said: dict[str, Any], faults: Faults) -> None:

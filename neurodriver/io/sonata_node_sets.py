@@ -28,7 +28,6 @@ class NodeTable:
 
     Attributes
     ----------
-    name : str
     columns : dict of str to (n,) array
         ``node_id``, ``uid``, ``population``, the types of models, and all other attributes.
     """
@@ -67,7 +66,6 @@ def read_node_sets(said: Mapping[str, Any], paths: ConfigPaths, faults: Faults) 
         The configuration of the simulation.
     paths : ConfigPaths
         Of the same configuration.
-    faults : Faults
     """
     network = read_config(paths.path)
     file = said.get("node_sets_file")
@@ -83,10 +81,8 @@ class NodeSets:
 
     Parameters
     ----------
-    tables : list of NodeTable
     sets : mapping of str to object
         Name -> rules, or names of other sets.
-    faults : Faults
     """
 
     def __init__(self, tables: list[NodeTable], sets: Mapping[str, Any], faults: Faults) -> None:

@@ -50,7 +50,6 @@ def write_sonata(circuit: Circuit, path: Path, compress: bool = False) -> None:
 
     Parameters
     ----------
-    circuit : Circuit
     path : Path
         The configuration, ``<name>.json``. The other files are in the folder ``<name>`` beside it.
         An earlier circuit of that name is replaced when the new one is complete.

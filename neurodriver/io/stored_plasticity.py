@@ -21,7 +21,7 @@ from ..circuit.circuit import Circuit, Connections
 from ..circuit.drawn import Drawn
 from ..errors import ModelError, near, quoted
 from ..model.plasticity import Plasticity
-from .columns import ColumnReader, put, stored_name, told_name
+from .columns import ColumnReader, put, shown_name, stored_name
 from .stored_rules import law_of_text, law_text
 
 GROUP = "plasticity"
@@ -64,8 +64,6 @@ class RulesReader:
 
     Parameters
     ----------
-    reader : ColumnReader
-    file : HDF5 file
     known : mapping of str to Plasticity subclass
         Rules by the names of their classes.
     """
@@ -95,22 +93,22 @@ class RulesReader:
             return None
         params = at.get("params")
         given = dict(params.attrs) if isinstance(params, h5py.Group) else {}
-        values = {told_name(key): value for key, value in given.items()}
+        values = {shown_name(key): value for key, value in given.items()}
         for key, column in (at.get("columns") or {}).items():
             shape = getattr(column, "shape", ())
             numbers = self._reader.values(column, column.name, "f", shape)
-            values |= {} if numbers is None else {told_name(key): numbers}
+            values |= {} if numbers is None else {shown_name(key): numbers}
         laws = at.get("laws")
         for key, text in (dict(laws.attrs) if isinstance(laws, h5py.Group) else {}).items():
             where = f"{at.name}/laws, attribute '{key}'"
             law = self._reader.attempt(where, partial(law_of_text, str(text)), "not known")
             if law is None:
                 return None
-            values[told_name(key)] = law
+            values[shown_name(key)] = law
         for key, column in (at.get("released") or {}).items():
             shape = getattr(column, "shape", ())
             uids = self._reader.values(column, column.name, "U", shape)
-            values |= {} if uids is None else {told_name(key): uids}
+            values |= {} if uids is None else {shown_name(key): uids}
         try:
             return known[name](**values)
         except ModelError as error:

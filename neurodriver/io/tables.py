@@ -108,10 +108,6 @@ def read_tables(
     models, strict, name
         As in `Circuit.from_file`; own models for a ``model`` given by name.
 
-    Returns
-    -------
-    Circuit
-
     Raises
     ------
     CircuitError

@@ -213,8 +213,6 @@ def array_of(rule: Field, given: Any, lengths: Mapping[str, int]) -> tuple[NDArr
 
     Parameters
     ----------
-    rule : Field
-    given : number or array
     lengths : mapping of str to int
         Lengths of the axes of the population.
     """

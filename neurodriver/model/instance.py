@@ -49,7 +49,6 @@ class Instance:
         Step in seconds.
     LPU_id : str
         Name of the LPU.
-    debug, cuda_verbose : bool
 
     Attributes
     ----------

@@ -19,12 +19,7 @@ from .texts import functions_of, texts_of
 
 @dataclass(frozen=True)
 class ModelPage:
-    """All that a model declares; a notebook shows it as tables.
-
-    Attributes
-    ----------
-    model : NDComponent subclass
-    """
+    """All that a model declares; a notebook shows it as tables."""
 
     model: type[NDComponent]
 

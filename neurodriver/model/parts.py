@@ -192,8 +192,6 @@ def with_numbers(
 
     Parameters
     ----------
-    node : Node
-    numbers : mapping of str to number
     defaults : mapping of str to float or None
         Defaults of parameters; None where there is none.
     source, where : str

@@ -70,7 +70,6 @@ def printing(body: tree.Body, source: str, where: str) -> tuple[Print, ...]:
 
     Parameters
     ----------
-    body : Body
     source : str
         The text of the tree.
     where : str

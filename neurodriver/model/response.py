@@ -69,7 +69,6 @@ def weakest(
 
     Parameters
     ----------
-    model : NDComponent subclass
     access : str
         Of events, which arrive once; or of anything else, which lasts for `PULSE` seconds.
     params, states : mapping of str to (n,) float64
@@ -81,12 +80,12 @@ def weakest(
         None where no stimulus makes each of the cells fire, where the model has no spikes, and
         where its mathematics cannot be evaluated.
     """
-    told = [
+    columns = [
         (name, tuple(np.atleast_1d(column).tolist()))
         for table in (params, states)
         for name, column in table.items()
     ]
-    key = model, access, len(params), tuple(told)
+    key = model, access, len(params), tuple(columns)
     if key not in _KNOWN:
         _KNOWN[key] = _weakest(model, access, params, states)
     return _KNOWN[key]

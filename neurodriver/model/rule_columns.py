@@ -71,7 +71,6 @@ def crossed_bounds(rule: Any, values: Any, columns: Any) -> str:
 
     Parameters
     ----------
-    rule : Plasticity or its class
     values : mapping of str to float
         Parameters.
     columns : mapping of str to Column

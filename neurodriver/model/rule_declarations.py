@@ -42,7 +42,6 @@ def check_declarations(cls: Any, base: Any, kinds: Kinds, own: Iterable[str]) ->
 
     Parameters
     ----------
-    cls : Plasticity subclass
     base : type
         The class of all rules.
     kinds : mapping of str to type, or to several

@@ -51,7 +51,6 @@ def with_levels(text: str, levels: Mapping[str, str]) -> str:
 
     Parameters
     ----------
-    text : str
     levels : mapping of str to str
         Modulator -> variable of the target.
     """

@@ -100,12 +100,10 @@ class Runtime:
 
         Parameters
         ----------
-        model : NDComponent subclass
         params : mapping
             Numbers of ``count`` components, each (count,) or ().
         declared : mapping
             What the declared states of the model start at, each (count,).
-        count : int
 
         Returns
         -------

@@ -58,7 +58,6 @@ def overshoot(
 
     Parameters
     ----------
-    model : NDComponent subclass
     params, states : mapping of str to (n,) float64
         Of components; the states are those around which the model is looked at.
     dt : float

@@ -77,7 +77,6 @@ class SynapseTexts:
         States of both ends: ``pre.x``, ``post.x``. Elements of a vector; None of others.
     given : tuple of str
         Numbers of each target that the caller gives: ``post.x``.
-    texts : mapping of str to SynapseText
 
     Raises
     ------

@@ -53,7 +53,6 @@ class TextPart:
     ----------
     name : str
         As messages call it, without the class: ``update``, ``terms['x']``.
-    source : str
     symbols : mapping of str to Symbol
         Names that it may use.
     """

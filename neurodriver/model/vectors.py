@@ -72,8 +72,6 @@ def with_vectors(node: Any, model: Any, whole: bool) -> Any:
 
     Parameters
     ----------
-    node : Node
-    model : NDComponent subclass
     whole : bool
         Whether the tree is the update, which may have arrays.
     """

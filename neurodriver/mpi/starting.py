@@ -20,8 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import NeurodriverError
-from ..system import end_process, environments, shared_memory, state_of
-from .launcher import end_launcher_later
+from ..system import end_process, end_process_later, environments, shared_memory, state_of
 
 OTHER_HOSTS = 10
 """Times the limit that ranks of other hosts may take to start: nothing is known of them."""
@@ -192,7 +191,6 @@ def remove_segments(rank: int, every: int = 0) -> None:
 
     Parameters
     ----------
-    rank : int
     every : int
         Do nothing unless the process uses those of so many ranks.
     """
@@ -202,3 +200,32 @@ def remove_segments(rank: int, every: int = 0) -> None:
             if path.suffix == f".{rank}":
                 with contextlib.suppress(OSError):
                     path.unlink()
+
+
+SECONDS = 10.0
+"""What the launcher gets to end the job. On a busy machine it may need some seconds."""
+
+
+def leave_job() -> None:
+    """End this process with status 1 where the launcher ends the other ranks then.
+
+    Open MPI's does. Its ``MPI_Abort`` would do the same, but the launcher of Open MPI 5.0.11 hangs
+    or crashes at it once in some hundred jobs. Other launchers may let the other ranks go on: there
+    nothing is done.
+    """
+    if _by_open_mpi():
+        end_launcher_later()
+        os._exit(1)
+
+
+def end_launcher_later() -> None:
+    """See to it that Open MPI's launcher ends, whatever happens to this process.
+
+    Its ranks may be gone while it hangs. So another process waits for it, and ends it.
+    """
+    if _by_open_mpi():
+        end_process_later(os.getppid(), SECONDS)
+
+
+def _by_open_mpi() -> bool:
+    return "PRTE_LAUNCHED" in os.environ  # the parent of a rank is its launcher

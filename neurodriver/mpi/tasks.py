@@ -24,8 +24,6 @@ class RankTask:
 
     Attributes
     ----------
-    name : str
-    thread : int
     since : float
         When it last got on, by ``time.monotonic``.
     step : int

@@ -29,7 +29,7 @@ from . import starting
 from .channels import Channel, SendsList
 from .functions import Functions, functions
 from .heartbeat import Heartbeats, this_process
-from .launcher import leave_job
+from .starting import leave_job
 from .tasks import TASKS
 from .waiting import wait_until
 
@@ -68,7 +68,7 @@ class World:
         """
         return [value]
 
-    def agree(self, at: str, told: Mapping[str, object]) -> None:
+    def agree(self, at: str, values: Mapping[str, object]) -> None:
         """Compare what ranks are asked for, by name; texts or digests.
 
         Raises
@@ -77,12 +77,12 @@ class World:
             On every rank, where a value differs.
         """
         with TASKS.task(at):
-            every = self.gather(dict(told), at=at)
+            every = self.gather(dict(values), at=at)
         for name in dict.fromkeys(name for one in every for name in one):
-            values = [one.get(name, "nothing") for one in every]
-            for rank, value in enumerate(values):
-                if value != values[0]:
-                    differ = f"0 has {_short(values[0])}, rank {rank} has {_short(value)}"
+            each = [one.get(name, "nothing") for one in every]
+            for rank, value in enumerate(each):
+                if value != each[0]:
+                    differ = f"0 has {_short(each[0])}, rank {rank} has {_short(value)}"
                     error = NeurodriverError(f"{at}: ranks differ in {name}: rank {differ}")
                     error.known_to_all_ranks = True  # type: ignore[attr-defined]
                     self.engaged = False

@@ -54,13 +54,7 @@ def as_aligned(array: NDArray[Any], dtype: DTypeLike | None = None) -> NDArray[A
 
 @dataclass(frozen=True)
 class ZeroArray:
-    """Zeros that are not made before it is known that there is memory for them.
-
-    Attributes
-    ----------
-    size : int
-    dtype : str
-    """
+    """Zeros that are not made before it is known that there is memory for them."""
 
     size: int
     dtype: str
@@ -76,8 +70,6 @@ class DrawnArray:
 
     Parameters
     ----------
-    size : int
-    dtype : dtype
     here : callable
         Returns the numbers, (size,), in host memory.
     there : callable

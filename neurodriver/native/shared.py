@@ -59,10 +59,8 @@ class SharedArray:
 
     Parameters
     ----------
-    address : int
     count : int
         Elements.
-    dtype : dtype
     device : (int, int)
         Type of the device, `CPU` or `CUDA`, and its number.
     owner : object

@@ -101,15 +101,15 @@ def _saved(job: Job) -> list[SavedLPU]:
 
 def on_every_rank(world: World, work: Callable[[], T]) -> T:
     """Do something on every rank; an error of one is an error of all, in the same words."""
-    told = ""
+    message = ""
     failed: NeurodriverError = StateError("")
     try:
         value = work()
     except NeurodriverError as error:
-        told, failed = str(error), error
-    said = [text for text in world.gather(told) if text]
+        message, failed = str(error), error
+    said = [text for text in world.gather(message) if text]
     if said:
-        failed = failed if told == said[0] else StateError(said[0])
+        failed = failed if message == said[0] else StateError(said[0])
         failed.known_to_all_ranks = True  # type: ignore[attr-defined]
         raise failed
     return value

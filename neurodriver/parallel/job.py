@@ -23,9 +23,8 @@ from ..run.nonfinite import strictest
 from ..run.simulation import Simulation
 from ..settings import validates
 from .border import RankBorder
-from .deal import deal
 from .directory import PortColumns, port_table
-from .job_plan import JobPlan
+from .job_plan import JobPlan, deal
 from .module import Module
 from .peer_exchange import EXCHANGING_KERNELS
 from .port_rows import PortRows
@@ -80,22 +79,22 @@ class Job:
         self.simulation: Simulation | None = None
         world.number += 1
         self.ranks = deal(dict.fromkeys(self.orders, 1.0), self._asked(), world.size)
-        told = self._together(self._make)
+        descriptions = self._together(self._make)
         first, self.ranks = (
             self.ranks,
-            deal({name: t.cost for name, t in told.items()}, self._asked(), world.size),
+            deal({name: t.cost for name, t in descriptions.items()}, self._asked(), world.size),
         )
         if self.ranks != first:
-            told = self._together(self._make)
-        lpus = {name: t for name, t in told.items() if t.dt is not None}
+            descriptions = self._together(self._make)
+        lpus = {name: t for name, t in descriptions.items() if t.dt is not None}
         self.dt = _common("dt", {k: t.dt for k, t in lpus.items()}, 1.0)
         dtype = _common("dtype", {k: t.dtype for k, t in lpus.items()}, "float64")
         seed = _common("seed", {k: t.seed for k, t in lpus.items()}, 0)
         if not lpus and any(w.delay for w in plan.wirings):
             raise CircuitError("manager: Modules alone have no dt; leave out the delay in connect")
         crossings = [one for wiring in plan.wirings for one in wiring.crossings(self.dt)]
-        tables = {name: t.table for name, t in told.items()}
-        modules = [name for name in told if name not in lpus]
+        tables = {name: t.table for name, t in descriptions.items()}
+        modules = [name for name in descriptions if name not in lpus]
         routes = make_routes(
             tables, self.ranks, crossings, world.rank, strict=plan.strict, modules=modules,
             last_wins=plan.last_wins, lists=all(t.hosted for t in lpus.values()),
@@ -122,7 +121,9 @@ class Job:
         except NeurodriverError:
             if failed is None:
                 raise
-            raise ConstructionError(self.errors, told=False) from failed  # others are still busy
+            raise ConstructionError(
+                self.errors, known_to_all=False
+            ) from failed  # others are still busy
         self.errors = [e for _, errors in everything for e in errors]
         if self.errors:
             raise ConstructionError(self.errors) from failed
@@ -273,12 +274,12 @@ def _recorded_ports(lpus: Mapping[str, LPU]) -> list[tuple[str, str, NDArray[np.
 
 
 class ConstructionError(NeurodriverError):
-    """An LPU of some rank cannot be made; ``told``: all ranks know."""
+    """An LPU of some rank cannot be made; ``known_to_all``: all ranks know."""
 
-    def __init__(self, errors: Sequence[Error], told: bool = True) -> None:
+    def __init__(self, errors: Sequence[Error], known_to_all: bool = True) -> None:
         super().__init__(errors[0][2][-1].strip() if errors else "")
         self.errors = list(errors)
-        self.told = told
+        self.known_to_all = known_to_all
 
 
 def _common(name: str, values: Mapping[str, Any], default: Any) -> Any:

@@ -196,8 +196,8 @@ class Manager:
             self._job = Job(self._world, self.plan)
         except ConstructionError as error:
             self._errors += error.errors
-            self._world.engaged = not error.told
-            raise self._failure(error.told) from error
+            self._world.engaged = not error.known_to_all
+            raise self._failure(error.known_to_all) from error
 
     def resume(self, path: str | Path) -> int:
         """Let all LPUs go on from a checkpoint, before the run; recordings in files go on, too.
@@ -295,11 +295,11 @@ class Manager:
             raise
         self._seconds = run.seconds
         assert self._job is not None
-        told = run.errors, Exchanged.of(self._job.simulation)
+        report = run.errors, Exchanged.of(self._job.simulation)
         try:
             seconds = FAILED_SECONDS if run.errors else 0.0
             with TASKS.task("Manager.wait"):
-                gathered = self._world.gather(told, seconds, "Manager.wait")
+                gathered = self._world.gather(report, seconds, "Manager.wait")
         except NeurodriverError:  # others are busy with something; the script's end is theirs
             self._errors = run.errors
             if not run.errors:
@@ -312,9 +312,9 @@ class Manager:
             raise self._failure()
         return self._seconds if return_timing else None
 
-    def _failure(self, told: bool = True) -> LPUExecutionError:
-        """Print and return what went wrong; ``told``: all ranks know."""
-        return _failure_of(self._errors, told, not self._quiet, self.rank)
+    def _failure(self, known_to_all: bool = True) -> LPUExecutionError:
+        """Print and return what went wrong; ``known_to_all``: all ranks know."""
+        return _failure_of(self._errors, known_to_all, not self._quiet, self.rank)
 
 
 def is_stopping(man: Manager) -> bool:
@@ -322,12 +322,14 @@ def is_stopping(man: Manager) -> bool:
     return man._run is not None and man._run.stopping
 
 
-def _failure_of(errors: Sequence[Error], told: bool, aloud: bool, rank: int) -> LPUExecutionError:
+def _failure_of(
+    errors: Sequence[Error], known_to_all: bool, aloud: bool, rank: int
+) -> LPUExecutionError:
     """Return the first error; one rank prints its cause, and then its traceback if it has one."""
     lpu, step, lines = errors[0]
     error = LPUExecutionError(lpu=lpu, step=step, traceback=lines)
-    error.known_to_all_ranks, error.printed = told, aloud  # type: ignore[attr-defined]
-    if aloud and (rank == 0 or not told):
+    error.known_to_all_ranks, error.printed = known_to_all, aloud  # type: ignore[attr-defined]
+    if aloud and (rank == 0 or not known_to_all):
         more = "".join(lines) if len(lines) > 1 else ""
         print(f"error: {error}\n{more}", end="", file=sys.stderr, flush=True)
     return error

@@ -18,7 +18,6 @@ class Meetings:
 
     Parameters
     ----------
-    world : World
     dtype : structured dtype
         What each rank tells.
     """
@@ -39,7 +38,7 @@ class Meetings:
             send = [world.channel(rank, [every], [], apart=True) for rank in others]
             self._ways = [Channel.together(collect), Channel.together(send)]
 
-    def meet(self, **told: Any) -> NDArray[Any]:
+    def meet(self, **numbers: Any) -> NDArray[Any]:
         """Wait for all ranks; return what each has told, fields that it has not named are 0.
 
         Raises
@@ -48,7 +47,7 @@ class Meetings:
             When another rank has failed.
         """
         self._own[:] = np.zeros(1, self._own.dtype)
-        for name, value in told.items():
+        for name, value in numbers.items():
             self._own[name] = value
         for way in self._ways:
             way.start()

@@ -81,12 +81,10 @@ class NativeExchange:
 
     Parameters
     ----------
-    functions : Functions
     messages : sequence of Channel
         All messages of an exchange, apart from lists that are sent; they take turns.
     heads : sequence of array
         The messages that come, with their status words.
-    lists : SpikeLists
     channels : dict of int to ListChannel
         Rank -> what sends lists to it.
     crowded : bool
@@ -119,7 +117,7 @@ class NativeExchange:
             self._array(_Inbox, inboxes), SPIN, SPIN if crowded else PATIENCE,
         )  # fmt: skip
         self._arrived = lists.backend.runtime.nd_arrived  # type: ignore[attr-defined]
-        self._told = 0, 0, 0
+        self._reported = 0, 0, 0
 
     @property
     def address(self) -> int:
@@ -173,8 +171,8 @@ class NativeExchange:
             Whether one has begun that is not complete; it is left to the caller.
         """
         given = self._given
-        before, self._told = self._told, (given.done, given.nanoseconds, given.bytes)
-        done, nanoseconds, size = (b - a for a, b in zip(before, self._told, strict=True))
+        before, self._reported = self._reported, (given.done, given.nanoseconds, given.bytes)
+        done, nanoseconds, size = (b - a for a, b in zip(before, self._reported, strict=True))
         pending, given.pending = bool(given.pending), 0
         return done, nanoseconds / 1e9, size, pending
 

@@ -84,7 +84,6 @@ class WholeRecording:
 
     Parameters
     ----------
-    recorder : Recorder
     circuit : Circuit
         The whole.
     of : (count,) int64

@@ -31,8 +31,6 @@ class PartRows:
 
     Parameters
     ----------
-    whole : Circuit
-    share : Share
     simulation : Simulation
         Of the part.
     """

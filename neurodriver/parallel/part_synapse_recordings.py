@@ -25,7 +25,6 @@ class WholeSynapseRecording(WholeRecording):
 
     Parameters
     ----------
-    recorder : SynapseRecorder
     circuit : Circuit
         The whole.
     of : (count,) int64

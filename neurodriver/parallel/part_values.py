@@ -49,7 +49,6 @@ class PartedComponents(Components):
     ----------
     circuit : Circuit
         The whole.
-    parts_here : sequence of PartOfValues
     everywhere : callable
         Gets what this process has found, by a function; returns what all have, or raises the first
         error of any of them.

@@ -73,13 +73,10 @@ class PartedSimulation(PartedState):
 
     Parameters
     ----------
-    circuit : Circuit
-    dt : float
     inputs, recorders : list
         Of the whole.
     attributes : mapping
         Of its recordings.
-    division : Division
     given : dict
         Further arguments of `Simulation`; ``merge`` is that of its member.
 
@@ -178,8 +175,8 @@ class PartedSimulation(PartedState):
             work()
         except Exception as error:
             failed = error
-        told = lines_of(failed) if failed else []
-        others = self._world.gather(told, at="LPU")
+        mine = lines_of(failed) if failed else []
+        others = self._world.gather(mine, at="LPU")
         if failed is not None:
             failed.known_to_all_ranks = True  # type: ignore[attr-defined]
             raise failed

@@ -58,19 +58,23 @@ class PeerExchange(Exchange):
         self._comes, self._goes = (
             {p: _blocks(side.blocks, p) for p in self._peers} for side in (self.takes, self.sends)
         )
-        silent = [p for p in self._peers if not self._comes[p]]
-        deaf = [p for p in self._peers if not self._goes[p]]
-        self._awaited = [InputTable(-1, 0, 1, None, None, 0, timing.back) for _ in silent]
-        self.imports = [*self._awaited, *self.imports]
+        self._words = [  # of peers that send no block
+            InputTable(-1, 0, 1, None, None, 0, timing.back) for p in self._peers
+            if not self._comes[p]
+        ]  # fmt: skip
+        self.imports = [*self._words, *self.imports]
         word = 0, 1, self._one.ctypes.data, True, 1, None, timing.window, 1
-        self.exports = [*self.exports, *(Probe(*word) for _ in deaf)]
+        no_block = [p for p in self._peers if not self._goes[p]]
+        self.exports = [*self.exports, *(Probe(*word) for _ in no_block)]
         self.shared = False
         self._forms: tuple[_Forms, _Forms] | None = None  # of what comes, and of what goes
         self._buffer: tuple[int, NDArray[np.uint8]] = 0, np.empty(0, np.uint8)
 
     # -- receive buffers -------------------------------------------------------------------------
 
-    def _told(self, sent: Mapping[int, NDArray[Any]], came: Mapping[int, NDArray[Any]]) -> None:
+    def _exchange_arrays(
+        self, sent: Mapping[int, NDArray[Any]], came: Mapping[int, NDArray[Any]]
+    ) -> None:
         """Exchange messages of known lengths with all peers."""
         channel = Channel.together(
             [self._world.channel(p, [sent[p]], [came[p]]) for p in self._peers]
@@ -91,12 +95,12 @@ class PeerExchange(Exchange):
         many = max(len(self.takes.sources), len(goes)) > self._kernels.most
         sent, came = {}, {}
         for p in self._peers:
-            told = [[many], *([goes[i][1], goes[i][2], *_long(goes[i][3], self.sends.blocks[i])]
+            forms = [[many], *([goes[i][1], goes[i][2], *_long(goes[i][3], self.sends.blocks[i])]
                               for i in self._goes[p])]  # fmt: skip
-            sent[p] = np.concatenate(told).astype(np.int64)
+            sent[p] = np.concatenate(forms).astype(np.int64)
             size = 1 + sum(2 + len(self.takes.blocks[i]) for i in self._comes[p])
             came[p] = np.zeros(size, np.int64)
-        self._told(sent, came)
+        self._exchange_arrays(sent, came)
         comes = {}
         for p in self._peers:
             at = 1
@@ -131,23 +135,23 @@ class PeerExchange(Exchange):
         own = dict(zip(self._peers, firsts, strict=True))
         sent = {p: np.concatenate([offer, np.array([own[p]]).view(np.uint8)]) for p in self._peers}
         came = {p: np.zeros_like(sent[p]) for p in self._peers}
-        self._told(sent, came)
+        self._exchange_arrays(sent, came)
         self._kernels.part()  # what the last run has opened
-        imports, awaited = {}, []
-        exports, deaf = {}, []
+        imports, words_in = {}, []
+        exports, words_out = {}, []
         for p in self._peers:
             begin = address + own[p]
             for i, place in zip(self._comes[p], inside[p][0], strict=False):
                 imports[i] = comes[i]._replace(address=begin + place)
-            awaited += [] if self._comes[p] else [PeerRows(begin)]
+            words_in += [] if self._comes[p] else [PeerRows(begin)]
             there = int(came[p][len(offer) :].view(np.int64)[0])
             begin = self._kernels.reach(came[p][: len(offer)]) + there
             places, _ = self._places(self._goes[p], goes, self.sends)
             for i, place in zip(self._goes[p], places, strict=False):
                 exports[i] = goes[i]._replace(address=begin + place)
-            deaf += [] if self._goes[p] else [PeerRows(begin)]
-        given = [*awaited, *(imports[i] for i in self.takes.sources)]
-        return given, [*(exports[i] for i in self.sends.staged), *deaf]
+            words_out += [] if self._goes[p] else [PeerRows(begin)]
+        given = [*words_in, *(imports[i] for i in self.takes.sources)]
+        return given, [*(exports[i] for i in self.sends.staged), *words_out]
 
     # -- a run ------------------------------------------------------------------------------------
 
@@ -167,7 +171,7 @@ class PeerExchange(Exchange):
         """Point the tables at what the first window needs."""
         if steps > len(self._nothing):
             self._nothing = np.full(2 * steps, -1, np.int32)
-        for table in self._awaited:
+        for table in self._words:
             table.row_of_step = self._nothing.ctypes.data
         super().stage(first, steps)
         windows = (first + steps - self.first) // self.window

@@ -45,14 +45,7 @@ class _Sources:
 
 
 class PortRows:
-    """The histories of the ports that LPUs of a rank read.
-
-    Parameters
-    ----------
-    simulation : Simulation
-    joined : Joined
-    routes : Routes
-    """
+    """The histories of the ports that LPUs of a rank read."""
 
     def __init__(self, simulation: Simulation, joined: Joined, routes: Routes) -> None:
         self._simulation, self._joined, self._routes = simulation, joined, routes

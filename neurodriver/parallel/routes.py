@@ -132,7 +132,6 @@ def make_routes(
         All LPUs of the job.
     ranks : mapping of id to int
         Where each LPU runs.
-    crossings : sequence of Crossing
     rank : int
         The rank to make routes for.
     name : str

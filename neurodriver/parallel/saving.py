@@ -64,13 +64,13 @@ class Saving:
             left = None if left is None else left - length
             since = time.monotonic() - saved
             stops = stopping.is_set()
-            told = self._meetings.meet(stops=stops, step_seconds=spent, since_saved=since)
-            if told["stops"].any():
+            reports = self._meetings.meet(stops=stops, step_seconds=spent, since_saved=since)
+            if reports["stops"].any():
                 break
-            if told["since_saved"][0] >= self._every and left != 0:
+            if reports["since_saved"][0] >= self._every and left != 0:
                 self.save()
                 saved = time.monotonic()
-            slowest = float(told["step_seconds"].max())
+            slowest = float(reports["step_seconds"].max())
             length = max(1, min(int(pause / slowest) if slowest else 1, 8 * length))
         self.save()
 
@@ -87,13 +87,13 @@ class Saving:
             digest = save_share(job, path.parent / part_name(path, names, rank))
             digest_bytes = np.frombuffer(bytes.fromhex(digest), np.uint8)
             share = {"share": True, "step": job.simulation.step, "digest": digest_bytes}
-        told = self._meetings.meet(**share)
+        reports = self._meetings.meet(**share)
         if rank == 0:
-            ranks = np.flatnonzero(told["share"]).tolist()
+            ranks = np.flatnonzero(reports["share"]).tolist()
             files = [part_name(path, names, one) for one in ranks]
-            digests = [told["digest"][one].tobytes().hex() for one in ranks]
+            digests = [reports["digest"][one].tobytes().hex() for one in ranks]
             part_of = {name: ranks.index(one) for name, one in job.ranks.items()}
-            write_index(path, int(told["step"].max()), files, digests, part_of)
+            write_index(path, int(reports["step"].max()), files, digests, part_of)
             remove_others(path, files)
 
     def close(self) -> None:

@@ -39,11 +39,6 @@ def _whole(count: int) -> int:
 class SpikeLists:
     """Writes and reads the lists of one rank.
 
-    Parameters
-    ----------
-    sends : Sends
-    takes : Takes
-
     Attributes
     ----------
     tables : list of InputTable
@@ -178,7 +173,6 @@ class ListedSources:
     ----------
     count : int
         Elements.
-    ring : RingTable
     column : (width,) int32
         Number of each element in the lists, or -1.
     low, high : int

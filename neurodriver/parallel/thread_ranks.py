@@ -29,7 +29,6 @@ class Team:
 
     Attributes
     ----------
-    size : int
     queues : dict of (sender, receiver, kind of message) to deque of arrays
     alarmed : Event
         Set where one of them has failed.
@@ -48,13 +47,7 @@ class Team:
 
 
 class ThreadRank(World):
-    """One thread of a team as a rank.
-
-    Parameters
-    ----------
-    team : Team
-    rank : int
-    """
+    """One thread of a team as a rank."""
 
     def __init__(self, team: Team, rank: int) -> None:
         self.team, self.rank, self.size = team, rank, team.size

@@ -17,7 +17,6 @@ class Exchanged:
         Time spent in exchanging and in waiting for others.
     received : int
         Bytes that came from other ranks.
-    steps : int
     """
 
     seconds: float = 0.0

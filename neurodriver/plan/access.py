@@ -45,7 +45,6 @@ class AccessPlanner:
 
     Parameters
     ----------
-    layout : Layout
     plans : bool
         Whether special plans may be chosen; the results are the same.
     spread : frozenset of (group number, access)

@@ -254,10 +254,6 @@ def zeros(
 class ArrayTable(Mapping[Key, Array]):
     """Rows by their keys, in the order in which they were added; no row can be changed.
 
-    Parameters
-    ----------
-    rows : iterable of Array
-
     Raises
     ------
     ValueError

@@ -61,8 +61,6 @@ class ProgramBuilder:
 
     Parameters
     ----------
-    layout : Layout
-    seed : int
     plans : bool
         Whether special plans may be chosen.
     spread : frozenset of (group number, access)

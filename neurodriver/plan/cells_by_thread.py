@@ -168,7 +168,6 @@ class _Differing:
 
     Parameters
     ----------
-    axis : str
     axes : sequence of str
         All of the cells.
     names : frozenset of str

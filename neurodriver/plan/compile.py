@@ -52,7 +52,6 @@ def compile_circuit(
 
     Parameters
     ----------
-    circuit : Circuit
     dt : float
         Step in seconds.
     dtype : {"float64", "float32"}

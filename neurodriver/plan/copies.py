@@ -90,7 +90,6 @@ def programs_of_copies(program: Program, variants: Variants) -> list[Program]:
     ----------
     program : Program
         Compiled with ``apart=variants.apart``.
-    variants : Variants
 
     Raises
     ------

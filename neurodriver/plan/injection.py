@@ -40,7 +40,6 @@ def make_slots(circuit: Circuit, targets: Targets, source: str = "input") -> Slo
 
     Parameters
     ----------
-    circuit : Circuit
     targets : sequence of (variable, uids)
         What is injected where. A value at an input port goes wherever the port's edges lead.
     source : str

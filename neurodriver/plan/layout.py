@@ -39,10 +39,8 @@ class Ring:
 
     Attributes
     ----------
-    variable : str
     depth : int
         Rows: the longest delay in steps + 1.
-    kind : VariableKind
     segments : dict
         Owner (``group number`` as str, or ``inputs``) -> Segment.
     width : int
@@ -90,7 +88,6 @@ class Layout:
         float64 or float32.
     target : Target
         Backend that the memory is for.
-    rings : mapping of variable to Ring
     slots : Slots
         Where inputs inject.
     positions : mapping of int to (count,) int64
@@ -170,7 +167,6 @@ def rings_of(
         Largest delay in steps of each variable.
     injected : mapping of variable to int
         Number of input slots of each variable.
-    target : Target
     silent : set of (group number, variable)
         Updated variables that nothing reads outside a fused kernel: they get no memory.
     capacities : mapping of group number to int

@@ -48,10 +48,8 @@ class MemberSum:
         What is added.
     mean : bool
         Whether the sum is divided by the number of members.
-    multiple : float
     ahead : bool
         Whether values of this step are read, or else those of the step before.
-    groups : PoolGroups
     """
 
     pool: int

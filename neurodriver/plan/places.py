@@ -43,10 +43,8 @@ class Reached:
 
     Attributes
     ----------
-    pointer : Pointer
     names : tuple of str
         Its axes; one without a name where it has none.
-    axes : tuple of Axis
     masked : bool
         Whether there are cells at some points only.
     ahead : bool
@@ -83,9 +81,7 @@ class Surroundings:
     ----------
     number : int
         Of the group.
-    reached : mapping of Resolved to Reached
     fields : mapping of str to (Key, FieldValue)
-    look_ups : mapping of str to LookUp
     """
 
     number: int
@@ -226,13 +222,7 @@ class Scope:
 
 
 class TextBinding:
-    """Goes through the texts of a group: collects its look-ups, and what does not fit.
-
-    Parameters
-    ----------
-    group : Group
-    place : Surroundings
-    """
+    """Goes through the texts of a group: collects its look-ups, and what does not fit."""
 
     def __init__(self, group: Group, place: Surroundings) -> None:
         self.group, self.place = group, place

@@ -94,7 +94,6 @@ def pool_model(
 
     Parameters
     ----------
-    reduce : str
     variable : str
         What the first level reads.
     axes : tuple of str

@@ -49,7 +49,6 @@ def number_rows(
 
     Parameters
     ----------
-    layout : Layout
     number : int
         Of the group.
     capacity : int
@@ -92,7 +91,6 @@ def state_rows(
 
     Parameters
     ----------
-    layout : Layout
     number : int
         Of the group.
     capacity : int

@@ -53,7 +53,6 @@ class Program:
     ----------
     layout : Layout
         The offset of each variable in memory.
-    seed : int
     arrays : ArrayTable
         Each array and number that kernels and instances use.
     units : tuple of Unit

@@ -72,14 +72,10 @@ def ring_rows(
 
     Parameters
     ----------
-    circuit : Circuit
-    dt : float
     spread : frozenset of (group number, access)
         Accesses whose spikes are delivered by source.
     drawn_accesses : mapping of (group number, access) to DrawnBySource
         Projections that are drawn by source already.
-    uses : Uses
-    target : Target
     longest_window : int
         Steps from one barrier to the next at most.
     known : dict of Connections to int

@@ -25,7 +25,6 @@ def stages_of(circuit: Circuit, sums: Mapping[int, MemberSum] = NONE) -> tuple[i
 
     Parameters
     ----------
-    circuit : Circuit
     sums : mapping of int to MemberSum
         Pools whose members add to them.
 
@@ -60,7 +59,6 @@ def earliest_stages(circuit: Circuit, sums: Mapping[int, MemberSum] = NONE) -> t
 
     Parameters
     ----------
-    circuit : Circuit
     sums : mapping of int to MemberSum
         Pools whose members add to them.
 

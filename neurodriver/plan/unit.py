@@ -41,11 +41,8 @@ class KernelSpec:
     ----------
     number : int
         Of the group.
-    model : NDComponent subclass
     kinds : CircuitKinds
         Of the circuit's variables.
-    dtype : str
-    substeps : int
     uniform : frozenset of str
         Parameters and constants that all components share.
     published : frozenset of str

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..arguments import ArgumentError, checked_arguments, file_path, optional, some, text, texts
+from ..arguments import ArgumentError, checked_arguments, file_path, optional, text, texts
 from ..errors import NeurodriverError, near
 from ..model.kinds import usually_event
 from ..quantities import point_in_time
@@ -31,16 +30,9 @@ def _a_recording(value: Any, name: str) -> Any:
     raise ArgumentError(f"{name} must be a recording or the path of one, got {value!r:.60}")
 
 
-def _a_window(value: Any, name: str) -> tuple[float, float]:
-    ends = some(value, name)
-    if len(ends) != 2:
-        raise ArgumentError(f"{name} must be a start and a stop, got {value!r:.60}")
-    return point_in_time(ends[0], name), point_in_time(ends[1], name)
-
-
 @checked_arguments(
     recording=_a_recording, figure_path=optional(file_path), variables=optional(texts),
-    uids=optional(texts), title=optional(text), between=optional(_a_window),
+    uids=optional(texts), title=optional(text),
     start=optional(point_in_time), stop=optional(point_in_time),
 )  # fmt: skip
 def plot_recording(
@@ -49,7 +41,6 @@ def plot_recording(
     variables: Sequence[str] | None = None,
     uids: Sequence[str] | None = None,
     title: str | None = None,
-    between: tuple[float, float] | None = None,
     *,
     start: float | None = None,
     stop: float | None = None,
@@ -70,8 +61,6 @@ def plot_recording(
         Which components; a panel shows those that it has. By default all.
     title : str, optional
         Text above a new figure.
-    between : (start, stop), optional
-        Old form of ``start`` and ``stop``.
     start, stop : float, optional
         Time window, s; by default everything.
     ax : matplotlib axes, or a sequence of them, optional
@@ -94,10 +83,9 @@ def plot_recording(
     >>> figure, (left, right) = plt.subplots(1, 2)  # doctest: +SKIP
     >>> nd.plot_recording("run.h5", variables=["V"], ax=left)  # doctest: +SKIP
     """
-    ends = _ends(between, start, stop)
     with _opened(recording) as opened, matplotlib().rc_context(STYLE):
-        window = _window(opened, *ends)
-        parts = _parts(opened, variables, uids, None if ends == (None, None) else window)
+        window = _window(opened, start, stop)
+        parts = _parts(opened, variables, uids, None if start is stop is None else window)
         if ax is None:
             axes, first = _layout(parts, title), -1
         else:
@@ -112,7 +100,6 @@ def plot_movie(
     variables: Sequence[str] | None = None,
     uids: Sequence[str] | None = None,
     title: str | None = None,
-    between: tuple[float, float] | None = None,
     interval: float | None = None,
     fps: float = 10.0,
     *,
@@ -123,7 +110,7 @@ def plot_movie(
 
     Parameters
     ----------
-    recording, variables, uids, title, between, start, stop
+    recording, variables, uids, title, start, stop
         As those of `plot_recording`.
     movie_path : path
         Its ending chooses the kind: ``.gif``, or with ffmpeg ``.mp4``, ``.webm``, ``.avi``.
@@ -138,9 +125,8 @@ def plot_movie(
         ``movie_path``.
     """
     with _opened(recording) as opened:
-        ends = _ends(between, start, stop)
-        begin, end = _window(opened, *ends)
-        parts = _parts(opened, variables, uids, None if ends == (None, None) else (begin, end))
+        begin, end = _window(opened, start, stop)
+        parts = _parts(opened, variables, uids, None if start is stop is None else (begin, end))
         movie = Movie(len(parts), 1, (8.0, 0.8 + 2.1 * len(parts)), title=title)
         for part in parts:
             rows = isinstance(part, Variable)
@@ -157,22 +143,6 @@ def _opened(
     if not isinstance(recording, str | os.PathLike):
         return contextlib.nullcontext(single(recording))
     return single(open_recording(recording))
-
-
-def _ends(
-    between: tuple[float, float] | None, start: float | None, stop: float | None
-) -> tuple[float | None, float | None]:
-    """Return the ends of the time window from one of both spellings."""
-    if between is None:
-        return start, stop
-    if start is not None or stop is not None:
-        raise NeurodriverError("give start and stop, or between=(start, stop), not both")
-    warnings.warn(
-        f"between={between} is start={between[0]}, stop={between[1]} now",
-        DeprecationWarning,
-        stacklevel=3,
-    )
-    return between
 
 
 def _window(recording: Recording, start: float | None, stop: float | None) -> tuple[float, float]:

@@ -98,7 +98,6 @@ def given_axes(ax: Any, wanted: Sequence[str], plot: str, fewer: bool = False) -
 
     Parameters
     ----------
-    ax : matplotlib axes, or a sequence of them
     wanted : sequence of str
         What the panels show.
     plot : str

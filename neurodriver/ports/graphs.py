@@ -71,10 +71,10 @@ def from_graph(kind: type[P], graph: nx.DiGraph) -> tuple[P, list[Any]]:
     edges = list(graph.edges(data=True))
     columns = dict.fromkeys(n for _, _, data in edges for n in data if n not in NOT_DATA)
     out = kind.of_interface(interface.taken(order), ["conn", *columns])
-    told = {n: [data.get(n, np.nan) for _, _, data in edges] for n in columns}
+    attributes = {n: [data.get(n, np.nan) for _, _, data in edges] for n in columns}
     src = np.array([place[a] for a, _, _ in edges], np.int64)
     dst = np.array([place[b] for _, b, _ in edges], np.int64)
-    out.connect(src, dst, {"conn": 1, **told})
+    out.connect(src, dst, {"conn": 1, **attributes})
     return out, keys
 
 
@@ -85,12 +85,12 @@ def to_graph(pattern: Pattern) -> nx.DiGraph:
     graph = nx.DiGraph()
     interface, links = pattern.interface, pattern.sorted_links()
     names = interface.ids.texts()
-    told = {
+    attributes = {
         name: ["" if value != value else value for value in column.values().tolist()]
         for name, column in interface.labels.items()
     }
     for i, node in enumerate(names):
-        graph.add_node(node, **{name: values[i] for name, values in told.items()})
+        graph.add_node(node, **{name: values[i] for name, values in attributes.items()})
     data = {name: links.column(name).tolist() for name in links.names if name != "conn"}
     for i, (a, b) in enumerate(zip(links.src.tolist(), links.dst.tolist(), strict=True)):
         known = {name: values[i] for name, values in data.items() if values[i] == values[i]}

@@ -108,8 +108,9 @@ class Labels:
 
     def counts(self) -> str:
         """Return how many ports have which value, for messages."""
-        told = [f"{int(self.equal(v).sum()):,} {v!r}" for v in sorted(self.distinct(), key=str)[:4]]
-        return ", ".join([*told, f"{int(self.unset.sum()):,} unset"])
+        most = sorted(self.distinct(), key=str)[:4]
+        counts = [f"{int(self.equal(v).sum()):,} {v!r}" for v in most]
+        return ", ".join([*counts, f"{int(self.unset.sum()):,} unset"])
 
     def take(self, rows: Rows | Mask | slice) -> Labels:
         """Return the attributes of some ports."""

@@ -11,7 +11,6 @@ class Traffic(NamedTuple):
 
     Attributes
     ----------
-    read, written : int
     spared : int
         The part of ``read`` that is not read where the row of events that it belongs to is silent.
     """
@@ -54,7 +53,6 @@ class Measured:
 
     Attributes
     ----------
-    threads, steps : int
     rows : list of Row
         Each unit of the program in its order, then the rest.
     peak : float

@@ -16,8 +16,6 @@ class Spent:
 
     Attributes
     ----------
-    seconds : float
-    passes : int
     beside : bool
         Whether another thread goes on meanwhile.
     """

@@ -33,7 +33,6 @@ class ProcessTrace:
     ----------
     epoch : float
         Seconds to add to the times of the events to get those since 1970.
-    events : list of Event
     lost : int
         Events that were not kept.
     """

@@ -15,7 +15,6 @@ class MemoryVariable:
 
     Parameters
     ----------
-    columns : Columns
     data : array (rows, n), or mapping of ``time`` and ``index``
         They can be read, not written, through this object.
     time : callable

@@ -61,7 +61,6 @@ class CopyVariable:
     ----------
     stored : StoredVariable
         That of all copies.
-    copy : int
     """
 
     def __init__(self, stored: StoredVariable, copy: int) -> None:
@@ -116,7 +115,6 @@ class CopySource:
     ----------
     source : RecordingSource
         That of all copies.
-    copy : int
     """
 
     def __init__(self, source: RecordingSource, copy: int) -> None:
@@ -307,7 +305,6 @@ def recording_of(source: RecordingSource, **options: Any) -> Any:
 
     Parameters
     ----------
-    source : RecordingSource
     **options
         Of a `Recording`.
     """

@@ -63,7 +63,6 @@ def write_master(
 
     Parameters
     ----------
-    path : Path
     recordings : mapping of LPU to Path
         ``/<LPU>`` links the file; links are relative, so a folder can be moved.
     attributes : mapping
@@ -99,10 +98,6 @@ class JointRecording(Recording):
 
     ``recording["retina"]`` is the `Recording` of an LPU, ``recording["retina/V"]`` a variable of
     it. Figures, movies and exports name variables like that.
-
-    Parameters
-    ----------
-    path : path
 
     Attributes
     ----------

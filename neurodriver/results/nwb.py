@@ -63,7 +63,6 @@ def write_nwb(
 
     Parameters
     ----------
-    recording : Recording
     path : path
         ``.nwb``.
     variables : str or sequence of str, optional
@@ -75,10 +74,6 @@ def write_nwb(
     session : mapping
         Fields of ``pynwb.NWBFile``, such as ``session_description``, ``session_start_time``,
         ``experimenter``, ``subject``.
-
-    Returns
-    -------
-    Path
 
     Raises
     ------

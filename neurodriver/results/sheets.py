@@ -66,7 +66,6 @@ def in_shape(
     values : (rows, n) array
     uids : sequence of str
         The cell of each column: ``<population>/<number>``.
-    sizes : mapping of str to int
     where : str
         Name of the values in error messages.
 

@@ -45,7 +45,6 @@ def write_sonata(
 
     Parameters
     ----------
-    recording : Recording
     folder : path
         It gets ``spikes.h5`` with the events of ``spike_state``, ``<variable>_report.h5`` with the
         rows of a variable, and ``<variable>_spikes.h5`` with other events.

@@ -49,9 +49,6 @@ class SonataReport:
 
     Attributes
     ----------
-    path : Path
-    variable : str
-    uids : list of str
     names : list of str
         Populations.
     population, node : (n,) int64
@@ -125,12 +122,8 @@ class ReportReader:
 
     Parameters
     ----------
-    circuit : Circuit
-    paths : ConfigPaths
-    sets : NodeSets
     dt : float
         s.
-    faults : Faults
     """
 
     def __init__(

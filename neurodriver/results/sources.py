@@ -67,7 +67,6 @@ class RecordingSource(Protocol):
         The file, if it is one.
     attributes : mapping
         ``dt``, ``sample_interval``, ``start_time``, and where the recording comes from.
-    variables : sequence of str
     """
 
     name: str
@@ -186,7 +185,6 @@ class FileSource:
 
     Parameters
     ----------
-    path : path
     group : str
         Where in the file the recording is; links to other files are followed.
     """
@@ -202,8 +200,8 @@ class FileSource:
                 self.variables: Sequence[str] = tuple(k for k, g in groups.items() if "data" in g)
                 self.several = [k for k, g in groups.items() if "metadata" in g]
                 metadata = self.root.get("metadata")
-                told = {} if metadata is None else dict(metadata.attrs)
-                self.attributes: Mapping[str, Any] = {k: plain(v) for k, v in told.items()}
+                attributes = {} if metadata is None else dict(metadata.attrs)
+                self.attributes: Mapping[str, Any] = {k: plain(v) for k, v in attributes.items()}
         except BaseException:
             self.file.close()
             raise

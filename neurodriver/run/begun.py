@@ -130,7 +130,6 @@ class _Steps:
 
     Attributes
     ----------
-    thread : Thread
     boundary : StepBoundary
         Ends the steps early.
     failed : BaseException or None

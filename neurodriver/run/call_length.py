@@ -24,9 +24,6 @@ class CallLength:
 
     Parameters
     ----------
-    backend : Backend
-    calls : CallsInFlight
-    feeds : sequence of RecorderFeed
     most : int
         Steps of a call at most.
 

@@ -14,29 +14,24 @@ from ..state.synapses import SynapseNames, Synapses
 
 
 class ClampedValues:
-    """Counts the values that connections which learn have clamped in a run.
-
-    Parameters
-    ----------
-    backend : Backend
-    """
+    """Counts the values that connections which learn have clamped in a run."""
 
     def __init__(self, backend: Backend) -> None:
         circuit = backend.program.circuit
         self._synapses = [Synapses(backend, links) for links in learning_connections(circuit)]
-        self._told = [0] * len(self._synapses)
+        self._reported = [0] * len(self._synapses)
 
     def begin_run(self) -> None:
         """Count from here on."""
-        self._told = [synapses.clamped() for synapses in self._synapses]
+        self._reported = [synapses.clamped() for synapses in self._synapses]
 
     def finish(self) -> None:
         """Warn of the values that have been clamped since the run began."""
         for number, synapses in enumerate(self._synapses):
             count = synapses.clamped()
-            if more := count - self._told[number]:
+            if more := count - self._reported[number]:
                 warnings.warn(_said(synapses, more), CircuitWarning, stacklevel=2)
-            self._told[number] = count
+            self._reported[number] = count
 
 
 def _said(synapses: Synapses, count: int) -> str:

@@ -83,8 +83,6 @@ def variants_of(batch: Batch, circuit: Circuit, seed: int) -> Variants:
 
     Parameters
     ----------
-    batch : Batch
-    circuit : Circuit
     seed : int
         That of all copies, unless they have their own.
 

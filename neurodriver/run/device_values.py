@@ -23,7 +23,6 @@ def on_host(values: Any, simulation: Live, said: str) -> Any:
 
     Parameters
     ----------
-    values : number or array
     simulation : Live
         What the values are for.
     said : str

@@ -20,7 +20,6 @@ class Division:
 
     Attributes
     ----------
-    parts : "auto", int, or array of int
     devices : tuple of int, optional
         GPU of each part; when not given, parts take the GPUs in turn.
     """

@@ -36,7 +36,6 @@ class InputFeed:
 
     Parameters
     ----------
-    program : Program
     inputs : sequence of (scope, Input)
         Those that all copies get.
     own : sequence of such sequences

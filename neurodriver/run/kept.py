@@ -22,7 +22,6 @@ def kept_fields(keep: Iterable[str] | str, circuit: Circuit) -> tuple[Kept, ...]
     ----------
     keep : str or sequence of str
         Each is the name of a population or a model, or a uid; a point; and the name of a field.
-    circuit : Circuit
 
     Raises
     ------

@@ -81,7 +81,6 @@ class CopiedComponents(Components):
 
         Parameters
         ----------
-        name : str
         values : float or array
             What NumPy broadcasts to (copies, n): (n,) is the same in all copies, (copies, 1) is one
             value for each copy. A field is the same in all copies.
@@ -150,7 +149,6 @@ class CopyOfLPU:
 
     Parameters
     ----------
-    lpu : LPU
     number : int
         Of the copy.
     """

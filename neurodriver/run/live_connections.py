@@ -32,8 +32,6 @@ class LiveConnections:
         Returns the circuit with the parameters and weights that it has now.
     number : int
         Which of its connections.
-    name : str
-    changed : callable
     """
 
     def __init__(self, now: Now, number: int, name: str, changed: Changed) -> None:
@@ -125,7 +123,6 @@ class ConnectionsByName(Mapping[str, LiveConnections]):
         Returns the circuit with the parameters and weights that it has now.
     first : Circuit
         The same before any change: the names are those that it gives.
-    learning : callable
     make : callable
         Returns connections that do not learn, by their number and name.
     """

@@ -39,9 +39,6 @@ class FieldPlace:
     ----------
     number : int
         Of a group that has it.
-    name : str
-    key : Key
-    rule : Field
     value : FieldValue
         As it was before the first step.
     lengths : mapping of str to int
@@ -86,8 +83,6 @@ class FieldPlace:
 
         Parameters
         ----------
-        simulation : Live
-        given : number or array
         at : mapping of str to index, optional
             Axis -> which part along it.
         said : str

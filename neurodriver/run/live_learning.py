@@ -114,10 +114,6 @@ class LearningConnections(SynapseChoice):
         While they do not learn, spikes carry the weights. Traces of neurons go on, and numbers of
         synapses stay. What happens meanwhile is never learned. A rule that never changes weights,
         such as `ShortTerm`, does not learn: what its spikes carry stays as it is.
-
-        Parameters
-        ----------
-        on : bool
         """
         synapses = self._synapses()
         synapses.learn(bool(on) or not synapses.rule.changes_weights(), self._simulation().step)

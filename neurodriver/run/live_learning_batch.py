@@ -44,7 +44,6 @@ class CopiedLearningConnections(LearningConnections):
 
         Parameters
         ----------
-        name : str
         **given : float or (copies,)
             Numbers that the text reads, for all copies or for each of them.
         """
@@ -78,7 +77,6 @@ class CopiedLearningConnections(LearningConnections):
 
         Parameters
         ----------
-        name : str
         values : float or array
             What NumPy broadcasts to (copies, m): (m,) is the same in all copies, (copies, 1) is one
             number for each copy. The level of a modulator: a number, or (copies,).

@@ -24,7 +24,6 @@ class Live(Protocol):
 
     Attributes
     ----------
-    program : Program
     backend : Backend
         Its memory.
     changed : set of Key

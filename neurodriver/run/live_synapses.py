@@ -70,7 +70,6 @@ class LoopedConnections(LiveConnections):
 
         Parameters
         ----------
-        name : str
         values : float or (m,) array
             Finite.
 

@@ -74,10 +74,6 @@ class LiveValues(Begun, ABC):
             A uid, the name of a population or a model, uids, or a population itself. Or the name
             of connections that learn, where nothing else is called so.
 
-        Returns
-        -------
-        Components or LearningConnections
-
         Examples
         --------
         >>> lpu["n0"].V  # doctest: +SKIP

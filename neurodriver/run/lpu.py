@@ -29,14 +29,13 @@ from ..version import __version__
 from .checkpoints import Checkpoints
 from .copies import check_inputs, seeds_attribute, variants_of
 from .division import division_of
-from .given import check_settings, circuit_in, command_line, dtype_name, whole_steps
+from .given import check_room, check_settings, circuit_in, command_line, dtype_name, whole_steps
 from .kept import Kept, kept_fields
 from .member import Attributes, Member
 from .needed import LPUDescription, described
 from .nonfinite import check_policy
 from .progress import Progress, both, end_progress, step_progress
 from .recorded_pools import sizes_of_pools
-from .room import check_room
 from .saving import advance_saving
 from .simulation import Simulation
 from .single_phases import advance_phase, in_one_launch
@@ -338,11 +337,11 @@ class LPU(Checkpoints):
         try:
             if not self.simulation.started:
                 self.start(steps)
-            told = both(view.begin(steps), shown) if (view := self._view) else shown
+            callback = both(view.begin(steps), shown) if (view := self._view) else shown
             if checkpoint is None:
-                self.advance(steps, told)
+                self.advance(steps, callback)
             else:
-                advance_saving(self, steps, told, Path(checkpoint), every)
+                advance_saving(self, steps, callback, Path(checkpoint), every)
         finally:
             if self._view:
                 self._view.end()

@@ -39,13 +39,7 @@ _HEADS = "bytes", "of"
 
 @dataclass(frozen=True, eq=False)
 class MemoryNeeded(Mapping[str, int]):
-    """Bytes of a program, by what they are for; the largest part comes first.
-
-    Attributes
-    ----------
-    backend : str
-    parts : mapping of str to int
-    """
+    """Bytes of a program, by what they are for; the largest part comes first."""
 
     backend: str
     parts: Mapping[str, int]
@@ -132,15 +126,7 @@ def _name(program: Program, number: int) -> str:
 
 @dataclass(frozen=True)
 class DescribedSum:
-    """How the inputs of an access are summed.
-
-    Attributes
-    ----------
-    access : str
-    connections : int
-    plan : str
-    bytes : int
-    """
+    """How the inputs of an access are summed."""
 
     access: str
     connections: int
@@ -150,14 +136,7 @@ class DescribedSum:
 
 @dataclass(frozen=True)
 class DescribedKernel:
-    """A kernel of a simulation.
-
-    Attributes
-    ----------
-    name : str
-    components : int
-    sums : tuple of DescribedSum
-    """
+    """A kernel of a simulation."""
 
     name: str
     components: int
@@ -170,9 +149,6 @@ class LPUDescription:
 
     Attributes
     ----------
-    backend : str
-    dtype : str
-    kernels : tuple of DescribedKernel
     facts : mapping of str to int
         How it runs, such as threads, and on a GPU the registers of a thread.
     memory : MemoryNeeded

@@ -40,7 +40,6 @@ class FirstNonFinite:
 
     Parameters
     ----------
-    program : Program
     policy : {"raise", "warn", "off"}
     said : str
         What messages begin with.
@@ -63,12 +62,7 @@ class FirstNonFinite:
             self._waiting, self.number = True, None
 
     def check(self, backend: Backend) -> None:
-        """Raise NonFiniteError, or warn once, where the completed calls have found a value.
-
-        Parameters
-        ----------
-        backend : Backend
-        """
+        """Raise NonFiniteError, or warn once, where the completed calls have found a value."""
         if not self._waiting:
             return
         fault = backend.findings.fault()
@@ -83,12 +77,12 @@ class FirstNonFinite:
             raise NonFiniteError(message, step=step)
         warnings.warn(message, CircuitWarning, stacklevel=4)
 
-    def _message(self, step: int, number: int, which: int, told: NDArray[np.int64]) -> str:
+    def _message(self, step: int, number: int, which: int, record: NDArray[np.int64]) -> str:
         circuit, dt = self._program.circuit, self._program.dt
         group = circuit.groups[int(circuit.group_of(number))]
         name = watched(group.model)[which]
-        before, now = (float(value) for value in told[1:].view(np.float64))
-        earlier = f", at step {step - 1:,} it was {before:.7g}" if told[0] else ""
+        before, now = (float(value) for value in record[1:].view(np.float64))
+        earlier = f", at step {step - 1:,} it was {before:.7g}" if record[0] else ""
         advice = "take a smaller dt, or look at its parameters, weights and inputs"
         if self._policy == "raise":
             advice += "; nonfinite='warn' goes on"

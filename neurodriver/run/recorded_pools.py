@@ -22,12 +22,7 @@ if TYPE_CHECKING:
 
 
 class RecordedPools:
-    """The pools of a program that are recorded.
-
-    Parameters
-    ----------
-    program : Program
-    """
+    """The pools of a program that are recorded."""
 
     def __init__(self, program: Program) -> None:
         self._program = program

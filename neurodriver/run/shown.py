@@ -23,8 +23,6 @@ def shown_line(components: Components, simulation: Live, rows: int) -> str:
 
     Parameters
     ----------
-    components : Components
-    simulation : Live
     rows : int
         Number of components of which values are shown. The list of those that fired is of all.
     """

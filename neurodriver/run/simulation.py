@@ -11,8 +11,8 @@ from typing import Protocol
 from .. import settings
 from ..backends.base import Backend, Gated
 from ..backends.choice import Choice, depths, drawer_of, make_backend
-from ..backends.measured import measured
 from ..backends.tables import InputTable, Probe
+from ..backends.traffic import measured
 from ..circuit.circuit import Circuit
 from ..errors import NeurodriverError
 from ..plan.arrays import Key

@@ -62,7 +62,6 @@ class NameLayout:
         Components that have it.
     size : int
         Elements of a vector; 0 for what is no vector.
-    parts : list of ReadPart
     """
 
     count: int

@@ -21,12 +21,7 @@ class SynapseChoice(SynapseSummaries):
     _scope: str | None
 
     def between(self, sources: Any = None, targets: Any = None) -> Numbers:
-        """Return the numbers of the synapses from some components to some, ascending.
-
-        Parameters
-        ----------
-        sources, targets : uid, uids, population, or None for all
-        """
+        """Return the numbers of the synapses from some components to some, ascending."""
         links = self._links
         chosen = np.ones(len(links), bool)
         for given, ends in ((sources, links.source), (targets, links.target)):

@@ -58,8 +58,6 @@ class LinkedSets:
     ----------
     lpu : LPU
         One that is not divided between devices.
-    texts : SynapseTexts
-    sets : mapping of str to SynapseSet
     links : mapping of str to Linked
         How each set belongs to the LPU.
     targets : int

@@ -56,7 +56,6 @@ class SynapseSummaries(LiveConnections):
         bins : int or array
             Number of bins, or their edges. Bins by number lie between the bounds of the rule where
             it has some, and the name is ``weight``; else between the least and the largest value.
-        name : str
         of : (sources, targets), optional
             Only the synapses between these.
 

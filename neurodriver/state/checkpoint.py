@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 
 from ..circuit.circuit import Circuit, hash_of
 from ..errors import StateError
-from ..io.columns import put, stored_name, told_name
+from ..io.columns import put, shown_name, stored_name
 from ..io.hdf5 import read_hdf5, write_hdf5
 from ..io.hdf5_files import open_hdf5, reading, written_hdf5
 from ..io.write import complete_or_none
@@ -66,7 +66,6 @@ def write_checkpoint(
 
     Parameters
     ----------
-    path : Path
     circuit : Circuit
         With the parameters and connections that it has at this step.
     snapshots : sequence of Snapshot
@@ -190,17 +189,12 @@ def _numbered(name: str, count: int) -> NDArray[np.str_]:
 class StoredState:
     """The state that a checkpoint holds.
 
-    Parameters
-    ----------
-    path : Path
-
     Attributes
     ----------
     snapshots : tuple of Snapshot
         One; or those of the copies of a batch.
     variants : Variants or None
         The copies of a batch.
-    namespace, inputs, circuit_digest, digest : str
     lpus : tuple of SavedLPU
         Of a file that `write_state` wrote.
 
@@ -218,8 +212,8 @@ class StoredState:
                 raise StateError(f"{path}: no checkpoint: there is no group 'state'; see LPU.save")
             head = dict(state.attrs)
             if head.get("version") != VERSION:
-                told = f"has the version {head.get('version')!s:.20} of the format"
-                raise StateError(f"{path}: {told}; this program reads {VERSION}")
+                fault = f"has the version {head.get('version')!s:.20} of the format"
+                raise StateError(f"{path}: {fault}; this program reads {VERSION}")
             if digest_of(state, HEAD) != head.get("digest"):
                 raise StateError(f"{path}: damaged: the state differs from its digest")
             copies = [state[f"copies/{b}"] for b in range(1, len(state.get("copies", ())) + 1)]
@@ -267,22 +261,22 @@ def _snapshot(state: Any) -> Snapshot:
     head = state.attrs
     groups = [_group(state["groups"][str(number)]) for number in range(len(state["groups"]))]
     injected = {
-        told_name(name): InjectedRows(_column(at["uids"]), _column(at["rows"]))
+        shown_name(name): InjectedRows(_column(at["uids"]), _column(at["rows"]))
         for name, at in state["injected"].items()
     }
     numbers = int(head["step"]), float(head["dt"]), str(head["dtype"]), int(head["seed"])
     sent = {
-        told_name(name): SentRows(**{part: _column(one) for part, one in at.items()})
+        shown_name(name): SentRows(**{part: _column(one) for part, one in at.items()})
         for name, at in state.get("sent", {}).items()
     }
-    learned = {told_name(name): _learned(at) for name, at in state.get("learned", {}).items()}
+    learned = {shown_name(name): _learned(at) for name, at in state.get("learned", {}).items()}
     return Snapshot(*numbers, tuple(groups), injected, sent, learned)
 
 
 def _learned(at: Any) -> LearnedState:
     columns: dict[str, Any] = {name: _column(at[name]) for name in LEARNED_COLUMNS}
     named: dict[str, Any] = {
-        part: {told_name(name): _column(one) for name, one in at.get(part, {}).items()}
+        part: {shown_name(name): _column(one) for name, one in at.get(part, {}).items()}
         for part in ("synapses", "pre", "post")
     }
     numbers: dict[str, Any] = {"learns": bool(at.attrs["learns"])}
@@ -294,14 +288,14 @@ def _group(at: Any) -> GroupState:
     name = str(at.attrs["name"])
     uids = _column(at["uids"]) if "uids" in at else _numbered(name, int(at.attrs["count"]))
     states, rows = (
-        {told_name(n): _column(one) for n, one in at[kind].items()} for kind in ("states", "rows")
+        {shown_name(n): _column(one) for n, one in at[kind].items()} for kind in ("states", "rows")
     )
     sub_units = {
-        told_name(n): Ragged(_column(one["values"]), _column(one["counts"]))
+        shown_name(n): Ragged(_column(one["values"]), _column(one["counts"]))
         for n, one in at.get("sub_units", {}).items()
     }
     arrivals = {
-        told_name(n): Arrivals(_column(one["sums"]), _column(one["unit"]))
+        shown_name(n): Arrivals(_column(one["sums"]), _column(one["unit"]))
         for n, one in at.get("arrivals", {}).items()
     }
     return GroupState(name, uids, states, sub_units, rows, arrivals)

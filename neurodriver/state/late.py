@@ -26,7 +26,6 @@ class LateArrivals:
     ----------
     number : int
         Of the group.
-    access : Access
     first : int
         Step at which the first row is read.
     sums : (steps, n) int64

@@ -33,13 +33,8 @@ _HEAD = ("version", "step")
 class Index:
     """The index of a checkpoint in parts.
 
-    Parameters
-    ----------
-    path : Path
-
     Attributes
     ----------
-    step : int
     names, digests : list of str
         File and digest of each part.
     part_of : dict of str to int

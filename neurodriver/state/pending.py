@@ -52,7 +52,6 @@ class PendingSpikes:
 
     Parameters
     ----------
-    backend : Backend
     number : int
         Of the group.
     access : Access

@@ -79,10 +79,8 @@ class GroupState:
     uids : (n,) str array
         Unique among all components of the simulation.
     states : mapping of str to (n,) array
-    sub_units : mapping of str to Ragged
     rows : mapping of variable to (r, n) array
         Row j is that of step k - j.
-    arrivals : mapping of access to Arrivals
     partial : frozenset of str
         Variables whose rows are not there for all components. They follow from the states.
     """
@@ -201,11 +199,6 @@ class Snapshot:
         Steps done.
     dt : float
         Step in seconds.
-    dtype : str
-    seed : int
-    groups : tuple of GroupState
-    injected : mapping of variable to InjectedRows
-    sent : mapping of variable to SentRows
     learned : mapping of str to LearnedState
         By the names of connections.
     """

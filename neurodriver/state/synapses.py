@@ -24,13 +24,7 @@ Numbers = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class SynapsesOfGroup:
-    """Those synapses of some connections whose targets are in one group.
-
-    Attributes
-    ----------
-    owner : ReceptorOwner
-    plan : LearningPlan or LearnedSum
-    """
+    """Those synapses of some connections whose targets are in one group."""
 
     owner: ReceptorOwner
     plan: LearningPlan | LearnedSum
@@ -196,7 +190,6 @@ class ChosenSynapses:
 
     Parameters
     ----------
-    synapses : Synapses
     which : (n,) int64
         Their numbers among the connections.
     """
@@ -221,13 +214,7 @@ class ChosenSynapses:
 
 
 class SynapseNames:
-    """Names of synapses for messages: those of their ends.
-
-    Parameters
-    ----------
-    circuit : Circuit
-    links : Connections
-    """
+    """Names of synapses for messages: those of their ends."""
 
     def __init__(self, circuit: Circuit, links: Connections) -> None:
         self._circuit, self._links = circuit, links

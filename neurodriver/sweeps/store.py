@@ -32,12 +32,7 @@ Description = dict[str, Any]
 
 
 class SweepFolder:
-    """The folder of a sweep.
-
-    Parameters
-    ----------
-    path : path
-    """
+    """The folder of a sweep."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)

@@ -45,7 +45,6 @@ class Viewer:
 
     Parameters
     ----------
-    title : str
     parts : sequence of Watched
         One for each LPU.
     control : Controlled, optional

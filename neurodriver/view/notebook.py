@@ -27,7 +27,6 @@ class ShownLPU:
 
     Parameters
     ----------
-    lpu : LPU
     paused : bool
         Whether the next run waits until the page starts it.
     copy : int or None

@@ -49,7 +49,6 @@ def places_of(
 
     Parameters
     ----------
-    uids : list of str
     population : str
         Their population; '' where they are of none, or of several.
     circuit : Circuit or None

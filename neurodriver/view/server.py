@@ -36,7 +36,6 @@ class ViewServer:
 
     Parameters
     ----------
-    view : Viewer
     port : int
         0 takes a free one.
     framed : bool

@@ -55,7 +55,6 @@ def watched_file(
 
     Parameters
     ----------
-    path : path
     copy : int, optional
         Copy of a batch.
     circuits : mapping of LPU to Circuit, optional
@@ -100,7 +99,6 @@ def watched_path(
     ----------
     name : str
         What the page calls it.
-    path : path
     circuit : Circuit, optional
     lpu : str
         The LPU, if the file links several.

@@ -272,7 +272,6 @@ def clocked(man: nd.Manager, steps: int) -> float:
 
     Parameters
     ----------
-    man : Manager
     steps : int
         Of a window.
     """

@@ -51,7 +51,6 @@ class Peer:
     ----------
     script : str
         In ``scripts/peers``.
-    arguments : tuple of str
     seconds : float
         Simulated; short where it is far behind, as its time a step is what counts.
     """
@@ -67,7 +66,6 @@ class Ceiling:
 
     Attributes
     ----------
-    told : str
     params : dict
         Of all components that have them, instead of the example's.
     update : str
@@ -99,15 +97,12 @@ class Case:
 
     Attributes
     ----------
-    title, example : str
     network : dict
         Arguments of the example's ``network``.
-    peers : tuple of Peer
     target : float
         Times the fastest peer; 0 where only the time counts.
     most_seconds : float
         Target for a second of simulated time; infinite where only the ratio counts.
-    ceilings : tuple of Ceiling
     """
 
     title: str

@@ -70,7 +70,6 @@ class Case:
 
     Attributes
     ----------
-    name : str
     run : callable
         Runs it; returns what was recorded.
     host : bool

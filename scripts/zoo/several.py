@@ -111,11 +111,9 @@ class Whole:
 
     Attributes
     ----------
-    circuit : Circuit
     neurons : int
         Its first components, which are dealt out at random.
     current : (low, high) float
-    wanted : sequence of str
     """
 
     circuit: nd.Circuit

@@ -424,7 +424,7 @@ MAY_BE = {
         to_neo.variables to_pandas.uids to_xarray.variables
     """,
     "None|list": """
-        Batch.seeds SynapseRecorder.bins.bins SynapseRecorder.synapses plot_recording.between
+        Batch.seeds SynapseRecorder.bins.bins SynapseRecorder.synapses
     """,
     "True": """
         BernoulliInput.p HDF5Recorder.overwrite Offsets.autapses SynapseRecorder.overwrite

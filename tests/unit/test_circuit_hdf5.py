@@ -42,7 +42,7 @@ from neurodriver.circuit.distributions import Value
 from neurodriver.circuit.drawn import Drawn
 from neurodriver.circuit.rules import Rule
 from neurodriver.errors import NeurodriverError
-from neurodriver.io.columns import stored_name, told_name
+from neurodriver.io.columns import shown_name, stored_name
 from neurodriver.io.hdf5 import write_hdf5
 from neurodriver.io.write import complete_or_none
 
@@ -183,7 +183,7 @@ def test_any_circuit(circuit: Circuit, compress: bool, tmp_path: Path) -> None:
 def test_names_of_columns(name: str) -> None:
     """Every name has one of its own in a file, which is no path."""
     stored = stored_name(name)
-    assert told_name(stored) == name
+    assert shown_name(stored) == name
     assert stored.isascii() and stored not in ("", ".", "..") and not set(stored) & set("/\0")
 
 

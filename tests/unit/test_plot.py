@@ -222,17 +222,6 @@ def test_a_time_window(tmp_path: Path) -> None:
     np.testing.assert_array_equal(late.lines[0].get_xdata()[:100], traces.lines[0].get_xdata())
 
 
-def test_the_old_form_of_a_time_window(tmp_path: Path) -> None:
-    """``between`` gives the same figure, and says what it is called now."""
-    path = make(tmp_path / "run.h5")
-    new = plot_recording(path, tmp_path / "new.png", start=0.1, stop=0.2).read_bytes()
-    with pytest.warns(DeprecationWarning, match=r"between=\(0.1, 0.2\) is start=0.1, stop=0.2 now"):
-        old = plot_recording(path, tmp_path / "old.png", between=(0.1, 0.2)).read_bytes()
-    assert old == new
-    with pytest.raises(NeurodriverError, match="not both"):
-        plot_recording(path, tmp_path / "x.png", between=(0.1, 0.2), start=0.1)
-
-
 def test_spikes_of_an_old_file_are_a_raster(tmp_path: Path) -> None:
     """Rows of zeros and ones are marks, not traces."""
     rows = np.zeros((50, 3))

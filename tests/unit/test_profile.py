@@ -12,10 +12,9 @@ from typing import Any
 
 import pytest
 
-from neurodriver.backends.measured import Measured, Row
-from neurodriver.backends.traffic import Traffic
 from neurodriver.errors import NeurodriverError
 from neurodriver.profiling import phases, trace
+from neurodriver.profiling.measured import Measured, Row, Traffic
 from neurodriver.profiling.phases import OFF, Event, Profile, current, phased
 from neurodriver.profiling.report import amount, duration
 

@@ -8,8 +8,8 @@ from support import IAF, build, node
 
 from neurodriver import Circuit
 from neurodriver.errors import CircuitError, CircuitWarning
-from neurodriver.parallel.deal import deal
 from neurodriver.parallel.directory import port_table
+from neurodriver.parallel.job_plan import deal
 from neurodriver.parallel.routes import Crossing, make_routes
 
 DT = 1e-4

@@ -75,7 +75,6 @@ def shadowed(tested: Backend, program: Program, description: str) -> ShadowBacke
 
     Parameters
     ----------
-    tested : Backend
     program : Program
         The same circuit, compiled for ``reference_target``.
     description : str
@@ -92,7 +91,6 @@ class ShadowBackend:
 
     Parameters
     ----------
-    tested : Backend
     reference : CPUBackend
         The same circuit with its initial values, rings of at least as many rows.
     description : str

@@ -26,9 +26,8 @@ from ..memory import MemoryManager
 from ..tables import EventTable, InputTable, Probe, RingTable
 from .binding import BoundKernel, HostBinding
 from .event_buffers import EventBuffers
-from .findings import HostFindings
 from .handle import Handle
-from .host import HostMemory
+from .host import HostFindings, HostMemory
 from .live import HostLiveMemory
 from .timers import Launch, StepTimers
 from .triad import triad
@@ -76,7 +75,6 @@ def default_threads(program: Program, copied: float = 0.0) -> int:
 
     Parameters
     ----------
-    program : Program
     copied : float
         Bytes a step that another thread writes into files. Where that takes as long as the work
         of one thread, a core is left to it: threads that share a core wait for each other at
@@ -104,7 +102,6 @@ class CPUBackend:
 
     Parameters
     ----------
-    program : Program
     threads : int, optional
         Worker threads, the calling one included; default by the circuit's size.
     like : CPUBackend, optional

@@ -192,8 +192,6 @@ class CopyEvents:
 
     Parameters
     ----------
-    copies : int
-    table : EventTable
     least : int
         Events of a copy that there is room for at least, beyond `SPARE`.
     """

@@ -47,7 +47,6 @@ class HostBinding:
     ----------
     memory : MemoryManager
         Of the program.
-    threads : int
     arrays : ArrayTable
         Rows of the program and of the text.
 
@@ -78,7 +77,6 @@ class HostBinding:
 
         Parameters
         ----------
-        task : Task
         library : CDLL
             Its compiled text.
         cuts : (threads + 1,) int64

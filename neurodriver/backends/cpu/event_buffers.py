@@ -15,7 +15,6 @@ class EventBuffers:
 
     Parameters
     ----------
-    threads : int
     tables : sequence of EventTable
         Get their pointers here.
     spare : int

@@ -34,10 +34,8 @@ class Handle:
     ----------
     owner : object
         The backend.
-    library : ctypes.CDLL
     address : int or None
         Address of the C++ object; None if its threads could not be started.
-    threads : int
     kind : str
         Ending of the names of functions: ``_batch`` for copies.
     """

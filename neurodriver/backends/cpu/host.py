@@ -1,4 +1,4 @@
-"""Instances on the CPU: numpy arrays, addresses of this process."""
+"""The memory of the CPU backend, for instances of users' classes and for what kernels write."""
 
 from __future__ import annotations
 
@@ -6,21 +6,18 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...errors import ModelError
 from ...native.addresses import HostArray, host_array
 from ...native.buffers import LANES, padded
 from ...plan.arrays import InstanceReceptorOwner, Key, Kind
+from ...plan.diagnostics import FAULT, PRINTED, no_fault, words_used
 from ..memory import AccessBuffer, MemoryManager
 
 
 class HostMemory:
-    """The memory of the CPU backend; `MemorySpace` says what the methods do.
-
-    Parameters
-    ----------
-    memory : MemoryManager
-    """
+    """The memory of the CPU backend; `MemorySpace` says what the methods do."""
 
     def __init__(self, memory: MemoryManager) -> None:
         self.memory, self.program = memory, memory.program
@@ -77,3 +74,27 @@ class HostMemory:
         dirty = memory.dirty[variable].reshape(ring.depth, -1)
         bits = np.packbits(written, bitorder="little").view(np.uint16)
         dirty[row, segment.start // LANES : (segment.start + count) // LANES] = bits
+
+
+class HostFindings:
+    """The rows of ``plan.diagnostics`` in host memory; `Findings` says what the methods do."""
+
+    def __init__(self, memory: MemoryManager) -> None:
+        self._memory = memory
+        self._fault: NDArray[np.int64] | None = None
+
+    def fault(self) -> NDArray[np.int64]:
+        """Return the record of the first value that is not finite."""
+        if self._fault is None:
+            self._fault = self._memory.array(FAULT)
+        return self._fault
+
+    def forget(self) -> None:
+        self._memory.array(FAULT)[:] = no_fault()
+
+    def printed(self) -> NDArray[np.int64]:
+        """Return what ``PRINT`` and ``ERROR`` have written; what comes next takes its place."""
+        words = self._memory.array(PRINTED)
+        used: NDArray[np.int64] = words[: words_used(words, len(words))].copy()
+        words[0] = 0
+        return used

@@ -41,12 +41,7 @@ class HostReads:
 
 
 class HostLiveMemory:
-    """Reads and writes the memory of a CPU backend; `LiveMemory` says what the methods do.
-
-    Parameters
-    ----------
-    owner : CPUBackend
-    """
+    """Reads and writes the memory of a CPU backend; `LiveMemory` says what the methods do."""
 
     place = CPU, 0
 

@@ -41,7 +41,6 @@ class StepTimers:
 
     Parameters
     ----------
-    threads : int
     units : sequence of Unit
         All of a program; those that are ``stepwise`` are no part of the step loop.
     launched : mapping of group number to Launch

@@ -41,7 +41,6 @@ class DeviceCopy:
 
     Parameters
     ----------
-    owner : CUDABatch
     binding : Binding
         Memory of the copy.
     """
@@ -92,7 +91,6 @@ class BatchFindings:
 
     Parameters
     ----------
-    copies : sequence of DeviceCopy
     pool : Pool or None
         Memory of the records; None where kernels write none.
     """
@@ -126,10 +124,6 @@ class CUDABatch(CUDABackend):
         Not 0: warps dawdle, for tests.
     yields : bool
         Whether a thread that waits for the GPU leaves its core to others.
-
-    Attributes
-    ----------
-    copies : list of DeviceCopy
     """
 
     def __init__(

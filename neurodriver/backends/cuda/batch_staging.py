@@ -33,10 +33,8 @@ class CopyTables:
 
     Parameters
     ----------
-    device : Device
     chunks : int
         Address of the heads of the tables, one for each copy.
-    copies : int
     counts : sequence of int
         Rows of each table.
     inputs : int
@@ -111,7 +109,6 @@ class BatchStaging(Staging):
 
     Parameters
     ----------
-    owner : CUDABatch
     inputs, probes, events : sequence of tables
         As the host fills them for each chunk; inputs are those of all copies, or those of one copy
         after the other.

@@ -29,8 +29,6 @@ class Binding:
 
     Parameters
     ----------
-    device : Device
-    program : Program
     like : Binding, optional
         That of another copy of the program: rows that no step writes and that both programs have
         are shared, until one of them is `own`.

@@ -33,7 +33,6 @@ class CudaCompiler:
 
     Attributes
     ----------
-    name, version : str
     compile : callable
         (text, architecture, flags) -> cubin, and what the compiler said; raises CompileError.
     """

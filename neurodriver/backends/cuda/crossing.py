@@ -90,8 +90,6 @@ class Taker:
 
     Parameters
     ----------
-    device : Device
-    rows : PeerRows
     depth : int
         Rows of the ring that it goes to.
 

@@ -125,9 +125,6 @@ class Device:
 
     Attributes
     ----------
-    number : int
-    driver : Driver
-    name : str
     arch : str
         Such as ``sm_90``.
     processors : int
@@ -290,13 +287,7 @@ def _whole(n: int) -> int:
 
 
 class Loaded:
-    """A cubin on a device.
-
-    Parameters
-    ----------
-    device : Device
-    cubin : bytes
-    """
+    """A cubin on a device."""
 
     def __init__(self, device: Device, cubin: bytes) -> None:
         self._device = device

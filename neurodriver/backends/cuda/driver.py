@@ -133,12 +133,7 @@ class Allocation:
 
 
 class DeviceStream:
-    """Work of a device in order.
-
-    Attributes
-    ----------
-    handle : CUstream
-    """
+    """Work of a device in order."""
 
     def __init__(self, driver: Driver, holdings: Holdings) -> None:
         self._driver = driver
@@ -159,14 +154,8 @@ class DeviceEvent:
 
     Parameters
     ----------
-    driver : Driver
-    holdings : Holdings
     yields : bool
         Whether a thread that waits for it sleeps, instead of testing again and again.
-
-    Attributes
-    ----------
-    handle : CUevent
     """
 
     def __init__(self, driver: Driver, holdings: Holdings, yields: bool = False) -> None:

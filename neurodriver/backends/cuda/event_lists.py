@@ -82,7 +82,6 @@ class EventLists:
 
     Parameters
     ----------
-    device : Device
     code : Loaded
         Of a circuit.
     """
@@ -105,7 +104,6 @@ class EventLists:
         ----------
         rows : sequence of int
             32-bit words of a step, of each table.
-        steps : int
         """
         self._rows, self._steps = list(rows), steps
         self._lists += [_List(self._device) for _ in rows[len(self._lists) :]]
@@ -197,7 +195,6 @@ class EnteredEvents:
 
     Parameters
     ----------
-    device : Device
     code : Loaded
         Of a circuit.
     """
@@ -214,7 +211,6 @@ class EnteredEvents:
 
         Parameters
         ----------
-        chunk : EventChunk
         rows : bool
             Whether `enter` follows.
         """
@@ -235,7 +231,6 @@ class EnteredEvents:
 
         Parameters
         ----------
-        chunk : EventChunk
         lists : Lists
             Of `send`.
         table : int

@@ -129,10 +129,6 @@ class Launches:
 
     Parameters
     ----------
-    device : Device
-    code : Loaded
-    plan : Plan
-    executor : Executor
     shared : int
         Bytes of shared memory of a block.
 
@@ -213,7 +209,6 @@ class Launches:
         ----------
         numbers : iterable of int
             Of lists that have all components.
-        step : int
         """
         for phase in (0, 1) if self.plan.shape.adds else ():  # all sums are cleared first
             for number in numbers:

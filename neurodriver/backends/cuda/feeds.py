@@ -49,7 +49,6 @@ class InputStage:
 
     Parameters
     ----------
-    owner : CUDABackend
     table : InputTable
         As the host fills it for each chunk.
 
@@ -266,7 +265,6 @@ class ProbeStage:
 
     Parameters
     ----------
-    owner : CUDABackend
     probe : Probe
         As the host fills it for each chunk.
     exported : bool
@@ -336,8 +334,6 @@ class EventStage:
 
     Parameters
     ----------
-    owner : CUDABackend
-    events : EventTable
     scanned : bool
         Whether each row is scanned in any case.
 

@@ -10,12 +10,7 @@ from .binding import Binding
 
 
 class DeviceFindings:
-    """The rows of ``plan.diagnostics`` on a device; `Findings` says what the methods do.
-
-    Parameters
-    ----------
-    binding : Binding
-    """
+    """The rows of ``plan.diagnostics`` on a device; `Findings` says what the methods do."""
 
     def __init__(self, binding: Binding) -> None:
         self._binding, self._device = binding, binding.device

@@ -63,13 +63,11 @@ class Gates:
 
     Parameters
     ----------
-    device : Device
     possible : bool
         Whether the text of the kernel contains gates.
 
     Attributes
     ----------
-    possible : bool
     window : int
         Steps between gates; 0: there are none.
     first : int

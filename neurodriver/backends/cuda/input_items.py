@@ -21,7 +21,6 @@ def input_items(number: int, table: InputTable, warps: int, sends: bool) -> Item
     ----------
     number : int
         Of its table.
-    table : InputTable
     warps : int
         Of the launch.
     sends : bool

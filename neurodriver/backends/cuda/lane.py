@@ -21,7 +21,6 @@ class Lane:
 
     Parameters
     ----------
-    device : Device
     code : Loaded
         Of the circuit.
     copies : int

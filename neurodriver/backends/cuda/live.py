@@ -22,12 +22,7 @@ if TYPE_CHECKING:
 
 
 class DeviceLiveMemory:
-    """Reads and writes the memory of a CUDA backend; `LiveMemory` says what the methods do.
-
-    Parameters
-    ----------
-    owner : CUDABackend
-    """
+    """Reads and writes the memory of a CUDA backend; `LiveMemory` says what the methods do."""
 
     def __init__(self, owner: CUDABackend) -> None:
         self.owner, self.binding = owner, owner.binding

@@ -19,12 +19,7 @@ MOST = 1 << 26
 
 
 class LockedCopies:
-    """Reads and writes elements of arrays on a device.
-
-    Parameters
-    ----------
-    device : Device
-    """
+    """Reads and writes elements of arrays on a device."""
 
     def __init__(self, device: Device) -> None:
         self._device = device

@@ -40,11 +40,8 @@ class DeviceArray:
 
     Parameters
     ----------
-    device : Device
     gpudata : DeviceAddress
         Of the first element.
-    size : int
-    dtype : dtype
     """
 
     def __init__(self, device: Device, gpudata: DeviceAddress, size: int, dtype: DTypeLike) -> None:

@@ -67,7 +67,6 @@ class PeerMemory:
 
     Attributes
     ----------
-    address : int
     offer : Offer
         Lets others reach it, see `opened`.
     """

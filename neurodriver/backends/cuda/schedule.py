@@ -88,7 +88,6 @@ class LaunchPlan:
     Attributes
     ----------
     width : {"block", "cluster", "grid"}
-    blocks : int
     shape : Shape
     own : tuple of int
         Components of a thread, for each unit.
@@ -146,8 +145,6 @@ def with_ahead(plan: LaunchPlan, units: Sequence[Task], word: int) -> LaunchPlan
 
     Parameters
     ----------
-    plan : LaunchPlan
-    units : sequence of Unit
     word : int
         Bytes of a number.
     """

@@ -18,7 +18,6 @@ def shares_of(wanted: Sequence[int], warps: int) -> list[tuple[int, int]]:
     ----------
     wanted : sequence of int
         Warps that find something to do in each set.
-    warps : int
     """
     small = [n for n in wanted if n * SMALL <= warps]
     own = min(sum(small), warps if len(small) == len(wanted) else warps // 2)

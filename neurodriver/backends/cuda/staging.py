@@ -39,7 +39,6 @@ class Staging:
 
     Parameters
     ----------
-    owner : CUDABackend
     inputs, probes, events, exports : sequence of tables
         As the host fills them for each chunk.
     copies : int
@@ -47,7 +46,6 @@ class Staging:
 
     Attributes
     ----------
-    exports : list of ProbeStage
     pieces : list of list of array
         Items that inject, sample, scan for events and export, of each table.
     longest : int

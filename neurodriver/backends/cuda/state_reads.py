@@ -26,7 +26,6 @@ class DeviceReads:
 
     Parameters
     ----------
-    owner : CUDABackend
     wanted : sequence of (Key, slice)
         Arrays that stay where they are, and which elements of them are read.
     """

@@ -54,10 +54,8 @@ class DeviceSynapses:
 
     Parameters
     ----------
-    texts : SynapseTexts
     dtype : dtype
         Of states.
-    device : Device
     """
 
     def __init__(self, texts: SynapseTexts, dtype: np.dtype, device: Device) -> None:

@@ -35,7 +35,6 @@ class DeviceTimers:
 
     Parameters
     ----------
-    device : Device
     units : sequence of Unit
         All of a program; those that are ``stepwise`` are launched by instances.
     code : Loaded, optional

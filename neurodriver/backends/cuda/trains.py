@@ -21,7 +21,6 @@ class DrawnTrains:
 
     Parameters
     ----------
-    device : Device
     code : Loaded
         Of a circuit.
     """

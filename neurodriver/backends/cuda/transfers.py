@@ -63,7 +63,6 @@ class Twins:
 
     Parameters
     ----------
-    device : Device
     shared : bool
         Whether the device works in the memory of the host itself, instead of in copies.
     """
@@ -239,12 +238,7 @@ class Tables:
 
 
 class ChunkRecords:
-    """What a chunk leaves on the device: it comes to the host in one copy.
-
-    Parameters
-    ----------
-    device : Device
-    """
+    """What a chunk leaves on the device: it comes to the host in one copy."""
 
     def __init__(self, device: Device) -> None:
         self._device = device

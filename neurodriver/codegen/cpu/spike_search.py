@@ -26,8 +26,6 @@ def each_spike(
 
     Parameters
     ----------
-    spec : KernelSpec
-    arguments : Arguments
     variable : str
         The sources' events.
     blocks : Blocks

@@ -15,13 +15,7 @@ INDEXED = ("single", "sliced", "lattice", "rows")
 
 
 class StoredInputs:
-    """Writes where the connections of one access are stored, and their values.
-
-    Parameters
-    ----------
-    component : ComponentText
-    access : Access
-    """
+    """Writes where the connections of one access are stored, and their values."""
 
     def __init__(self, component: ComponentText, access: Access) -> None:
         self.component = component

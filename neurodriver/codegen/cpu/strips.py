@@ -42,10 +42,6 @@ def fits(spec: KernelSpec) -> bool:
 class StripText:
     """Writes one strip.
 
-    Parameters
-    ----------
-    component : ComponentText
-
     Raises
     ------
     NotVectors

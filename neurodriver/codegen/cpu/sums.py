@@ -13,13 +13,7 @@ from .stored_inputs import StoredInputs
 
 
 class SumText(StoredInputs):
-    """Writes how one access is read.
-
-    Parameters
-    ----------
-    component : ComponentText
-    access : Access
-    """
+    """Writes how one access is read."""
 
     def __init__(self, component: ComponentText, access: Access) -> None:
         super().__init__(component, access)

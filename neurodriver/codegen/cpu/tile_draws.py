@@ -24,7 +24,6 @@ class TileDraws:
 
     Parameters
     ----------
-    component : ComponentText
     sums : list of SumText
         Of its accesses.
     """

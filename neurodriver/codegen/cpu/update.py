@@ -38,12 +38,7 @@ TILE = "const int nd_m = (int)(nd_end - nd_t < ND_TILE ? nd_end - nd_t : ND_TILE
 
 
 def update_kernel(spec: KernelSpec) -> Kernel:
-    """Return the kernel that advances one group by one step.
-
-    Parameters
-    ----------
-    spec : KernelSpec
-    """
+    """Return the kernel that advances one group by one step."""
     arguments = Arguments()
     component = ComponentText(spec, arguments)
     sums = [sum_text(component, a) for a in spec.model.accesses]

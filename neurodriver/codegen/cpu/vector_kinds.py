@@ -34,7 +34,6 @@ class VectorKinds:
 
     Parameters
     ----------
-    strip : StripText
     count : int
         Vectors of the strip.
     """

@@ -17,7 +17,6 @@ class ComputedConnections:
 
     Parameters
     ----------
-    gather : ComputedThere
     arguments : Arguments
         Get what is read.
     spec : KernelSpec

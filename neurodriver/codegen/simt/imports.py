@@ -25,10 +25,6 @@ def imported_senders(imports: Mapping[Sender, Sequence[Sent]]) -> list[str]:
 
     What is due in the next step is delivered at once, and so is all where the spikes have come late
     (``at_once``): there is no step in which others could deliver the rest.
-
-    Parameters
-    ----------
-    imports : mapping of Sender to sequence of Sent
     """
     lines, cases = [], []
     for number, ((variable, _), deliveries) in enumerate(imports.items()):

@@ -10,11 +10,6 @@ from ..rules import RuleText
 class IntervalsText:
     """Writes the struct ``nd_intervals`` of one plan.
 
-    Parameters
-    ----------
-    plan : LearningPlan
-    rule : RuleText
-
     Attributes
     ----------
     every : tuple of int

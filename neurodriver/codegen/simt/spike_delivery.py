@@ -77,7 +77,6 @@ class _Connections:
 
     Parameters
     ----------
-    delivery : Delivery
     arguments : Arguments
         Get what is read.
     """

@@ -26,8 +26,6 @@ class SideBySideText:
 
     Parameters
     ----------
-    component : ComponentText
-    side : SideBySide
     where : callable
         Returns where the thread keeps a state or an updated variable of cell ``nd_i``.
     """
@@ -115,12 +113,7 @@ class SideBySideText:
 
 
 class SplitText:
-    """Writes loops that a warp shares: each thread takes a part of the outermost one, in order.
-
-    Parameters
-    ----------
-    component : ComponentText
-    """
+    """Writes loops that a warp shares: each thread takes a part of the outermost one, in order."""
 
     def __init__(self, component: ComponentText) -> None:
         self.translator = component.translator

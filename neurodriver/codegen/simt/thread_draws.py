@@ -16,12 +16,7 @@ KEEPS = "nd_draws_kept"
 
 
 class ThreadDraws:
-    """Writes what the mathematics of one component has drawn.
-
-    Parameters
-    ----------
-    component : ComponentText
-    """
+    """Writes what the mathematics of one component has drawn."""
 
     def __init__(self, component: ComponentText) -> None:
         self.component = component

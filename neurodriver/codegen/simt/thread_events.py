@@ -75,7 +75,6 @@ class ThreadEvents:
 
     Parameters
     ----------
-    component : ComponentText
     name : str
         The variable.
     spread : bool

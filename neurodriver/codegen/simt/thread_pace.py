@@ -7,12 +7,7 @@ from ..component import ComponentText
 
 
 class ThreadPace:
-    """Writes what depends on whether a group is computed in a step.
-
-    Parameters
-    ----------
-    component : ComponentText
-    """
+    """Writes what depends on whether a group is computed in a step."""
 
     def __init__(self, component: ComponentText) -> None:
         self.component = component

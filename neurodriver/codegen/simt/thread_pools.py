@@ -20,7 +20,6 @@ class ThreadPools:
     ----------
     component : ComponentText
         Of the members.
-    pace : ThreadPace
     """
 
     def __init__(self, component: ComponentText, pace: ThreadPace) -> None:

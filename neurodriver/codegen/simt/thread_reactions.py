@@ -20,12 +20,7 @@ from .threads import ThreadText
 
 
 def thread_reactions(spec: KernelSpec) -> Kernel:
-    """Return the kernel that advances one group of components with sub-units by one step.
-
-    Parameters
-    ----------
-    spec : KernelSpec
-    """
+    """Return the kernel that advances one group of components with sub-units by one step."""
     text = ReactionText(spec)
     component = text.component
     once = component.constants(), [*component.initial(), *text.units.initial()]
@@ -34,12 +29,7 @@ def thread_reactions(spec: KernelSpec) -> Kernel:
 
 
 class ReactionText(ThreadText):
-    """Writes the struct of one model with sub-units.
-
-    Parameters
-    ----------
-    spec : KernelSpec
-    """
+    """Writes the struct of one model with sub-units."""
 
     def __init__(self, spec: KernelSpec) -> None:
         super().__init__(spec)

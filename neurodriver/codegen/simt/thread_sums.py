@@ -71,7 +71,6 @@ class ThreadSum:
 
     Parameters
     ----------
-    component : ComponentText
     sums : list of SumText
         Of all accesses, in order.
     number : int

@@ -52,10 +52,8 @@ def thread_template(spec: KernelSpec, text: str, signature: Signature) -> Kernel
 
     Parameters
     ----------
-    spec : KernelSpec
     text : str
         What ``get_update_template`` returned.
-    signature : Signature
 
     Raises
     ------
@@ -107,13 +105,7 @@ def _on_a_grid(text: str) -> str:
 
 
 class TemplateText(ThreadText):
-    """Writes the struct around a template's function.
-
-    Parameters
-    ----------
-    spec : KernelSpec
-    signature : Signature
-    """
+    """Writes the struct around a template's function."""
 
     def __init__(self, spec: KernelSpec, signature: Signature) -> None:
         super().__init__(spec)

@@ -67,12 +67,7 @@ THREAD_SUMS: dict[str, type[ThreadSum]] = {
 
 
 def thread_kernel(spec: KernelSpec) -> Kernel:
-    """Return the kernel that advances one group by one step.
-
-    Parameters
-    ----------
-    spec : KernelSpec
-    """
+    """Return the kernel that advances one group by one step."""
     text = ThreadText(spec)
     once = text.component.constants(), text.component.initial()
     kernel = finish_with(spec.model.__name__, text.arguments, once, text.unit())
@@ -98,12 +93,7 @@ def _changed(name: str, compared: list[str]) -> str:
 
 
 class ThreadText:
-    """Writes the struct of one model.
-
-    Parameters
-    ----------
-    spec : KernelSpec
-    """
+    """Writes the struct of one model."""
 
     def __init__(self, spec: KernelSpec) -> None:
         self.arguments = Arguments()

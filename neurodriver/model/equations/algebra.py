@@ -22,8 +22,10 @@ def _imported() -> Any:
         import sympy
     except ImportError:
         methods = "euler, heun, rk2 and rk4"
-        told = f"pip install 'neurodriver[equations]', or give a method that needs none ({methods})"
-        raise ModelError(f"equations: this method needs sympy; {told}") from None
+        needed = (
+            f"pip install 'neurodriver[equations]', or give a method that needs none ({methods})"
+        )
+        raise ModelError(f"equations: this method needs sympy; {needed}") from None
     return sympy
 
 

@@ -34,9 +34,6 @@ class Equation:
     Attributes
     ----------
     kind : {"state", "expression", "name"}
-    name : str
-    unit : str
-    flags : frozenset of str
     value : Expression or None
         The right side; None for a name alone.
     at : int

@@ -97,12 +97,7 @@ def expand(model: Any, make_state: Callable[..., Any], make_param: Callable[...,
 
 
 class _Pieces:
-    """Writes the parts of a declaration.
-
-    Parameters
-    ----------
-    reading : Reading
-    """
+    """Writes the parts of a declaration."""
 
     def __init__(self, reading: Reading) -> None:
         self.reading, self.model, self.system = reading, reading.model, reading.system

@@ -26,7 +26,6 @@ class Written:
         State -> name of its value after the sub-step.
     lines : list of str
         Statements of the update, before the states are assigned.
-    constants : dict of str to str
     functions : list of str
         Functions that the texts call.
     """
@@ -58,13 +57,7 @@ Fresh = Callable[[str], str]
 
 
 class Slopes:
-    """Writes slopes at different states.
-
-    Parameters
-    ----------
-    system : System
-    fresh : callable
-    """
+    """Writes slopes at different states."""
 
     def __init__(self, system: System, fresh: Fresh) -> None:
         self.system, self.fresh = system, fresh

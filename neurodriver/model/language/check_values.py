@@ -109,7 +109,6 @@ class Checked:
 
     Attributes
     ----------
-    node : Node
     types : dict of int to str
         ``id`` of an expression -> its type.
     faults : list of str

@@ -88,8 +88,8 @@ class WordParser:
             begin = self.opened[-1]
             if found.kind == "end" or found.text in (";", "{", "}"):
                 self.fail(f"the '{begin.text}' that stands here is not closed", begin.at)
-        told = f"'{found.text}'" if found.text else "the end of the text"
-        self.fail(f"'{mark}' is expected{after}, and {told} stands here")
+        description = f"'{found.text}'" if found.text else "the end of the text"
+        self.fail(f"'{mark}' is expected{after}, and {description} stands here")
 
     def type_word(self) -> str | None:
         word = self.next.text
@@ -104,8 +104,8 @@ class WordParser:
     def name_word(self, what: str) -> Token:
         word = self.next
         if word.kind != "name" or word.text in C_WORDS:
-            told = f"'{word.text}'" if word.text else "the end of the text"
-            self.fail(f"{what} is expected, and {told} stands here")
+            description = f"'{word.text}'" if word.text else "the end of the text"
+            self.fail(f"{what} is expected, and {description} stands here")
         self.number += 1
         return word
 
@@ -170,8 +170,8 @@ class ExpressionParser(WordParser):
             self.fail(f"'{word.text}' is no value{hint}")
         if word.kind == "string":
             self.fail("'\"' is not part of the language, but in PRINT and ERROR")
-        told = f"'{word.text}' stands here" if word.text else "the text ends"
-        self.fail(f"a value is missing{after}; {told}")
+        description = f"'{word.text}' stands here" if word.text else "the text ends"
+        self.fail(f"a value is missing{after}; {description}")
 
     def _named(self, word: Token) -> tree.Expression:
         """Return what begins with a name."""

@@ -52,10 +52,6 @@ class Measures:
         The text, and what messages call it.
     strict : bool
         Whether a number has no unit; otherwise it may have any.
-
-    Attributes
-    ----------
-    faults : list of str
     """
 
     def __init__(

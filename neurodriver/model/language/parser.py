@@ -24,7 +24,6 @@ def parse(text: str, where: str = "text", equation: bool = False) -> tree.Body:
 
     Parameters
     ----------
-    text : str
     where : str
         What messages call the text, for instance ``"LeakyIAF.update"``.
     equation : bool
@@ -113,8 +112,8 @@ class _TextParser(ExpressionParser):
                 at, one = self.next.at, self.type_word()
                 if one is None:
                     self.fail(f"a parameter needs a type: real {self.next.text}")
-                told = self.name_word("the name of a parameter").text
-                parameters.append(tree.Declaration(one, told, at=at))
+                word = self.name_word("the name of a parameter")
+                parameters.append(tree.Declaration(one, word.text, at=at))
                 if not self.take(","):
                     break
             self.expect(")")

@@ -90,7 +90,6 @@ class Draft:
 
     Attributes
     ----------
-    circuit : Circuit
     dt : float
         Step in seconds.
     targets : sequence of (variable, uids)

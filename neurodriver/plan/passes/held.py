@@ -21,7 +21,6 @@ def with_injected(circuit: Circuit, targets: Targets) -> Circuit:
 
     Parameters
     ----------
-    circuit : Circuit
     targets : sequence of (variable, uids)
         What inputs inject.
     """

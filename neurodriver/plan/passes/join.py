@@ -99,9 +99,7 @@ class Relay:
 
     Attributes
     ----------
-    variable : str
     component : (m,) int64
-    source_variable : str
     source : (m,) int64
     steps : (m,) int64
         The latency s.
@@ -129,7 +127,6 @@ class Joined:
         Component numbers of each circuit (its Aggregators included) in the joint one.
     parts : dict of str to Circuit
         The circuits with their Aggregators.
-    relays : list of Relay
     imports : int
         Number of the group whose row k holds what other processes had in row k - 1; -1: none.
     """

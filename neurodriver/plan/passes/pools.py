@@ -67,7 +67,6 @@ class _Wanted:
     ----------
     group : int
         The population.
-    pool : str
     ahead : bool
         Whether values of this step are read, or else those of the step before.
     """
@@ -83,7 +82,6 @@ class _Pools:
 
     Attributes
     ----------
-    circuit : Circuit
     shown : frozenset of _Wanted
         Pools that are recorded.
     chains : dict of _Wanted to list of Group

@@ -57,7 +57,6 @@ class ComputedSpikes:
 
     Attributes
     ----------
-    links : Drawn
     group : int
         Of the sources.
     shortest, longest : int

@@ -42,7 +42,6 @@ class ComputedThere(StencilRows):
     ----------
     texts : (str, str)
         Weight and delay (s) as C, in double precision.
-    axes : tuple of AxisRuns
     squared : float
         Largest squared distance.
     self_at : int or None

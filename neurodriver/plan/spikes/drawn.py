@@ -44,12 +44,10 @@ class DrawnBySource:
 
     Parameters
     ----------
-    circuit : Circuit
     number : int
         Group of the targets.
     drawn : sequence of Drawn
         By the first of their targets.
-    dt : float
     threads : bool
         Whether this is for a GPU, where all lags are zero.
     others : int
@@ -174,9 +172,6 @@ class DrawnBySource:
 
         Parameters
         ----------
-        layout : Layout
-        variable : str
-        units : Units
         beside : Edges
             Other connections that are delivered by their sources, for which there is room. Their
             weights are multiples, and their sources follow those that are drawn.

@@ -163,13 +163,10 @@ def fan_out(
 
     Parameters
     ----------
-    layout : Layout
     edges : Edges
         Their weights are multiples.
     count : int
         Targets.
-    variable : str
-    units : Units
     ahead : int, optional
         Steps that others reach ahead who deliver into the same slots.
     """
@@ -223,15 +220,12 @@ def add_slots(
 
     Parameters
     ----------
-    gather : Gather
-    layout : Layout
     first : (sources + 1,) int64
         Where the connections of each source begin.
     ahead : int
         Steps that a slot lies ahead at most.
     width : int
         Slots of a step.
-    units : Units
     when_due : bool
         Whether spikes are delivered when they are due, into slots of one step.
 

@@ -74,8 +74,6 @@ def input_plan(layout: Layout, variable: str, edges: Edges, count: int) -> Gathe
 
     Parameters
     ----------
-    layout : Layout
-    variable : str
     edges : Edges
         Their weights are multiples.
     count : int

@@ -72,14 +72,12 @@ class LearningPlan(Gather):
 
     Attributes
     ----------
-    rule : Plasticity
     name : str
         Of the connections.
     width : int
         Places of targets.
     depth : int
         Entries of a history; a power of two.
-    rows_of_sources : int
     variable : str
         Events of the targets, or "" where they have none.
     rank : (m,) int64 or None
@@ -253,8 +251,6 @@ def common_units(bounds: Bounds | None, learning: list[LearningPlan], dtype: str
     ----------
     bounds : Bounds or None
         Of the weights that do not learn, where there are any.
-    learning : list of LearningPlan
-    dtype : str
     """
     count = len(learning[0].degree)
     none = np.zeros(count, np.int64), np.full(count, np.inf), np.zeros(count), np.zeros(count)
@@ -279,12 +275,10 @@ def learn_by_source(
 
     Parameters
     ----------
-    layout : Layout
     number : int
         Group of the targets.
     variable : str
         The sources' events.
-    links : Connections
     count : int
         Storage places of targets.
 

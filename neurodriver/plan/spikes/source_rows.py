@@ -58,10 +58,8 @@ def source_rows(
 
     Parameters
     ----------
-    layout : Layout
     edges : Edges
         Their weights are multiples.
-    variable : str
     width : int
         Slots of a step.
     by_delay : bool

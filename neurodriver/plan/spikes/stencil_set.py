@@ -29,11 +29,8 @@ class StencilSet:
 
     Parameters
     ----------
-    circuit : Circuit
     spread : frozenset of (group number, access)
         Accesses whose spikes are delivered by source.
-    dt : float
-    target : Target
 
     Attributes
     ----------

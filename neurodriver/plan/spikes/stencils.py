@@ -108,7 +108,6 @@ class StencilSpikes:
 
     Attributes
     ----------
-    links : Drawn
     group : int
         Of the sources.
     sources, targets : Stencils
@@ -253,7 +252,6 @@ class StencilSpikes:
 
         Parameters
         ----------
-        units : Units
         mine : slice
             The targets among the components that have units.
 

@@ -23,7 +23,6 @@ class ThreadRanges:
     first : (sources + 1,) int64
     code : (edges,) int32 or uint16
         Their remainders by ``width`` are targets, ascending among those of a source.
-    width : int
     blocks : (blocks, 4 or more) int64
         Of sources, as `SourceRows` has them.
     single : (blocks,) bool or None

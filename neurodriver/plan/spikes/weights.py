@@ -101,7 +101,6 @@ def integer_weights(edges: Edges, count: int, dtype: str) -> tuple[NDArray[np.in
     Returns
     -------
     multiple : (m,) int32
-    units : Units
     """
     weights = WeightStatistics.of(edges, count)
     units = units_of(weights.bounds, weights.remainders, dtype)
@@ -120,7 +119,6 @@ class WeightStatistics:
 
     Attributes
     ----------
-    bounds : Bounds
     remainders : callable
         As `units_of` asks for them.
     """
@@ -176,7 +174,6 @@ class Bounds:
 
     Attributes
     ----------
-    degree : int64
     least, greatest, total : float64
         Least |weight| above zero (else infinity), greatest and summed |weight|.
     """
@@ -198,7 +195,6 @@ def units_of(
 
     Parameters
     ----------
-    bounds : Bounds
     remainders : callable
         Takes units, NaN where nothing is asked (and will not be again); returns of each target
         the least distance of a |weight| from whole units, in units, infinity where all are

@@ -71,10 +71,8 @@ def place_plan(
 
     Parameters
     ----------
-    layout : Layout
     number : int
         Of the group.
-    access : Access
     count : int
         Components of the group.
     patched : mapping

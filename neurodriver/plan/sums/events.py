@@ -29,7 +29,6 @@ def add_events(gather: Gather, edges: Edges, count: int, zero: int) -> None:
 
     Parameters
     ----------
-    gather : Gather
     edges : Edges
         As the gather was made from.
     count : int

@@ -36,7 +36,6 @@ class LearnedSum(Gather):
 
     Attributes
     ----------
-    rule : Plasticity
     name : str
         Of the connections.
     variable : str
@@ -117,11 +116,8 @@ def learned_sum(
 
     Parameters
     ----------
-    layout : Layout
     number : int
         Group of the targets.
-    access : Access
-    links : Connections
     count : int
         Storage places of targets.
     """

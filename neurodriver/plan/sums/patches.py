@@ -100,7 +100,6 @@ def patches_of(
 
     Parameters
     ----------
-    layout : Layout
     number : int
         Of the group.
     links : mapping of str to sequence of LocatedLink

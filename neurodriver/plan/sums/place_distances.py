@@ -85,8 +85,6 @@ def _places(
 
     Parameters
     ----------
-    formula : Formula
-    relation : Relation
     difference : (kinds,) int64
         Source index less target index along the last axis.
     entries : three of (entries,) int64
