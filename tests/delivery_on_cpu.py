@@ -132,7 +132,6 @@ class DeliveryOnCPU:
 
     Parameters
     ----------
-    program : Program
     window : int
         Steps of a window, or 0.
     """

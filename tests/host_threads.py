@@ -152,8 +152,6 @@ class HostThreads:
     ----------
     circuit : Circuit
         Its models draw no random numbers and read no events.
-    dt : float
-    dtype : str
     own : int
         Cells that a thread has side by side, where it can have several.
     """

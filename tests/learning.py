@@ -53,7 +53,6 @@ class Trains:
         Latency L of each synapse in steps.
     forward, back : (m,) int
         Of these, steps from the synapse to the target; steps of a target's spike to the synapse.
-    steps : int
     dt : float
         In seconds.
     recurrent : bool

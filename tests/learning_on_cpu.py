@@ -108,7 +108,6 @@ class LearningOnCPU:
 
     Parameters
     ----------
-    program : Program
     lanes : int
         Threads of a warp: 1, or 32 that wait for one another.
     warps : int
@@ -253,7 +252,6 @@ class LearningOnCPU:
             Steps of each call.
         unit : float
             Of the slots.
-        targets : int
         """
         for variable, table in rows.items():
             self.begin_with(variable, table[0])

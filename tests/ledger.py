@@ -40,12 +40,10 @@ class Unsupported:
 
     Attributes
     ----------
-    backends : tuple of str
     tests : str
         Pattern of the ids of tests, in which ``*`` stands for any text.
     error : type or tuple of types
         What such a test raises.
-    reason : str
     """
 
     backends: tuple[str, ...]

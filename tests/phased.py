@@ -98,7 +98,6 @@ class Phased:
         Of each population.
     numbers : (count,) int
         Bias or drive of each component.
-    edges : list of Edge
     paces : dict of str to (every, first)
         Of populations that are not computed at each step.
     """

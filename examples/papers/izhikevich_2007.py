@@ -114,7 +114,6 @@ class Course(NamedTuple):
         Weight of the watched synapse, and mean of all, mV.
     weights : (80000,) float64
         All at the end.
-    rewards : int
     rate : float
         Of the neurons, Hz.
     """

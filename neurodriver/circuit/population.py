@@ -26,14 +26,13 @@ from .groups import Column, Connections, Group, Numbered, joined_params
 from .members import Members, Rows, index_text, rows_of
 from .node_columns import POPULATION, JoinedColumns, given_columns, storable
 from .pace import Pace, pace_of
-from .population_values import law_in_unit, rule_of, space_given, stand_in
+from .population_values import law_in_unit, rule_of, space_given, stand_in, with_elements
 from .population_view import PopulationView
 from .projections import Projection, key_of
 from .rules import Ends, OneToOne
 from .space import AxisGrid, runs_near, runs_within
 from .step_order import in_order
 from .validate import check_group
-from .vectors import with_elements
 
 LONGEST_NAME = 200
 """Longest name of a population in characters: uids begin with it."""

@@ -1,12 +1,16 @@
-"""What a population is given: where its components are, and laws of its parameters."""
+"""What a population is given: places of its components, laws of its parameters, vectors."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import CircuitError, Faults, UnitError
 from ..model.component import NDComponent, Parameter
+from ..model.vectors import elements
+from ..quantities import is_quantity
 from .bounds import out_of_bounds
 from .distributions import Distribution, Uniform, faults_of, in_unit
 from .space import Space, grid_of, points_of
@@ -78,3 +82,36 @@ def stand_in(
         faults.add(f"{model.__name__}.{name} {text}")
         return harmless
     return np.array(bounds.least)
+
+
+def with_elements(
+    model: type[NDComponent], given: dict[str, Any], faults: Faults
+) -> dict[str, Any]:
+    """Return keywords of a population with the elements of vectors in the place of vectors.
+
+    Parameters
+    ----------
+    given : dict
+        The value of a vector is one number or one distribution for all elements, (size,) numbers,
+        or one number for each component and element: (count, size), or the population's shape +
+        (size,).
+    """
+    out: dict[str, Any] = {}
+    for name, value in given.items():
+        vector = name if name in model.vectors else name.removeprefix("init")
+        size = model.vectors.get(vector, 0)
+        if not size or (name == vector and f"{name}__0" not in model.params):
+            out[name] = value
+            continue
+        own = elements(name, size)
+        if isinstance(value, Distribution) or is_quantity(value) or np.ndim(value) == 0:
+            out |= dict.fromkeys(own, value)
+            continue
+        columns = np.asarray(value)
+        if columns.shape[-1] != size:
+            want = f"its last axis has {size} elements"
+            faults.add(f"{model.__name__}.{name}: {want}, got shape {columns.shape}")
+            columns = np.zeros(size)
+        for place, one in enumerate(own):
+            out[one] = columns[..., place]
+    return out

@@ -27,7 +27,6 @@ def curand_setup(num_threads: int, seed: int) -> Any:
 
     Parameters
     ----------
-    num_threads : int
     seed : int
         Thread i gets the i-th sequence of this seed.
 

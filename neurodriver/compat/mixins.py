@@ -20,7 +20,6 @@ class LoggerMixin:
 
     Attributes
     ----------
-    logger : logging.Logger
     log_on : bool
         If False, nothing is logged.
     log_debug, log_info, log_warning, log_error, log_critical : function

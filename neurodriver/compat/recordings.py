@@ -75,7 +75,6 @@ def write_output(filename: Any, output: Mapping[str, Any], attributes: Mapping[s
 
     Parameters
     ----------
-    filename : path
     output : mapping
         As for `select`.
     attributes : mapping

@@ -160,7 +160,6 @@ class MemoryView:
 
     Attributes
     ----------
-    program : Program
     step_number : int
         The LPU's step, set whenever the view is taken.
     """

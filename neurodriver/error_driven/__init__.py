@@ -6,8 +6,8 @@ from .network import NetworkLayer as NetworkLayer
 from .network import NetworkPath as NetworkPath
 from .neuron import AxonArrivals as AxonArrivals
 from .neuron import AxonNeuron as AxonNeuron
-from .neuron_pools import AxonPoolArrivals as AxonPoolArrivals
-from .neuron_pools import AxonPoolNeuron as AxonPoolNeuron
+from .neuron import AxonPoolArrivals as AxonPoolArrivals
+from .neuron import AxonPoolNeuron as AxonPoolNeuron
 from .patterns import PathPattern as PathPattern
 from .patterns import PoolOneToOne as PoolOneToOne
 from .patterns import PoolTile as PoolTile

@@ -14,8 +14,15 @@ from neurodriver.model.kinds import SPIKES
 
 from .deep import AxonBurstNeuron, AxonContextArrivals, AxonContextNeuron, AxonPulvinarNeuron
 from .network import Network, NetworkLayer, NetworkPath
-from .neuron import AnyArrivals, AnyAxonNeuron, AxonArrivals, AxonNeuron, AxonSpikes
-from .neuron_pools import AxonPoolArrivals, AxonPoolNeuron
+from .neuron import (
+    AnyArrivals,
+    AnyAxonNeuron,
+    AxonArrivals,
+    AxonNeuron,
+    AxonPoolArrivals,
+    AxonPoolNeuron,
+    AxonSpikes,
+)
 from .neuron_text import UNIT
 from .starts import Weights, first_weights
 from .synapse import MOST_WEIGHT, AxonSynapse, carried

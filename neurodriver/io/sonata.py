@@ -40,8 +40,7 @@ from .sonata_edges import (
     shared,
 )
 from .sonata_files import SonataPopulation, places, populations, present
-from .sonata_models import KNOWN, Template, TemplateChoice, as_template
-from .sonata_parameters import translated
+from .sonata_models import KNOWN, Template, TemplateChoice, as_template, translated
 from .sonata_places import NUMBER, OWN, UID
 
 Model = type[NDComponent]

@@ -55,17 +55,8 @@ def earliest_stages(circuit: Circuit, sums: Mapping[int, MemberSum] = NONE) -> t
     """Return the first stage that each group may be in; 0 for ports.
 
     A group that reads others in the same step, and that none reads, is in the last stage. There
-    it is advanced beside its like, and no stage before takes as long as it does.
-
-    Parameters
-    ----------
-    sums : mapping of int to MemberSum
-        Pools whose members add to them.
-
-    Raises
-    ------
-    CircuitError
-        As `stages_of` does.
+    it is advanced beside its like, and no stage before takes as long as it does. Arguments and
+    errors are those of `stages_of`.
 
     Examples
     --------

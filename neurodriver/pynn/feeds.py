@@ -15,7 +15,6 @@ class CurrentFeed(Input):
 
     Parameters
     ----------
-    variable : str
     uids : sequence of str
         Cells with a constant current or a source.
     offsets : function

@@ -44,12 +44,7 @@ class SourceTrains:
 
 
 class RunningNetwork:
-    """A circuit made of all populations and projections of a simulation, and its LPU.
-
-    Parameters
-    ----------
-    state : SimulationState
-    """
+    """A circuit made of all populations and projections of a simulation, and its LPU."""
 
     def __init__(self, state: Any) -> None:
         self.state = state

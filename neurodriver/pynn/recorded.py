@@ -25,12 +25,7 @@ def uids_of(population: Any, rows: Rows) -> list[str]:
 
 
 class RecordedValues:
-    """The values of a network's recorders; of those that have been replaced, too.
-
-    Parameters
-    ----------
-    network : RunningNetwork
-    """
+    """The values of a network's recorders; of those that have been replaced, too."""
 
     def __init__(self, network: Any) -> None:
         self.network = network

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..errors import RecordingError, near
-from .recording import Recording
+from .recording import OpenRecording, Recording
 from .sources import RecordingSource, StoredVariable
 from .tables import batch_html
 from .variable import Times
@@ -142,7 +142,7 @@ class CopySource:
         """Leave the source to the recording of the batch."""
 
 
-class BatchRecording:
+class BatchRecording(OpenRecording):
     """The recording of a batch; a context manager.
 
     ``recording[3]`` is the `Recording` of copy 3. ``recording.V`` and ``recording["V"]`` are the
@@ -211,31 +211,11 @@ class BatchRecording:
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *(name for name in self.variables)})
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
-
     def __repr__(self) -> str:
         return f"{len(self):,} copies of {self.copies[0]!r}" if self.is_open else "(closed)"
 
     def _repr_html_(self) -> str:
         return batch_html(self)
-
-    def close(self) -> None:
-        """Close the file; a recording in memory is left alone."""
-        self._source.close()
-
-    @property
-    def is_open(self) -> bool:
-        """Whether values can be read."""
-        return self._source.is_open
-
-    @property
-    def complete(self) -> bool:
-        """False if the run was killed or still goes on."""
-        return self._source.complete
 
     @property
     def duration(self) -> float:

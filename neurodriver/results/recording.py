@@ -24,7 +24,33 @@ from .tables import recording_html, recording_text
 from .variable import Times, Variable
 
 
-class Recording(RecordingLabels, RecordingExports):
+class OpenRecording:
+    """What can be read as long as its source is open; a context manager."""
+
+    _source: Any
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file; a recording in memory is left alone."""
+        self._source.close()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether values can be read."""
+        return bool(self._source.is_open)
+
+    @property
+    def complete(self) -> bool:
+        """False if the run was killed or still goes on."""
+        return bool(self._source.complete)
+
+
+class Recording(OpenRecording, RecordingLabels, RecordingExports):
     """A recording of a file or of a recorder; a context manager.
 
     ``recording.V`` and ``recording["V"]`` are a `Variable`, ``recording.spike_state`` mostly
@@ -142,31 +168,11 @@ class Recording(RecordingLabels, RecordingExports):
     def __contains__(self, variable: object) -> bool:
         return variable in self.variables
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
-
     def __repr__(self) -> str:
         return recording_text(self)
 
     def _repr_html_(self) -> str:
         return recording_html(self)
-
-    def close(self) -> None:
-        """Close the file; a recording in memory is left alone."""
-        self._source.close()
-
-    @property
-    def is_open(self) -> bool:
-        """Whether values can be read."""
-        return bool(self._source.is_open)
-
-    @property
-    def complete(self) -> bool:
-        """False if the run was killed or still goes on."""
-        return bool(self._source.complete)
 
     @property
     def duration(self) -> float:

@@ -19,11 +19,10 @@ from ..errors import SHOWN, NeurodriverError, SweepError, SweepInterrupted, show
 from ..quantities import seconds
 from ..results.export import needed
 from ..system import cores
-from .identity import identity_of
 from .interrupts import INTERRUPT, interrupts_into
 from .points import Axes, SweepPoints, check_arguments, points_of
 from .results import check_names, dataset_of
-from .store import SweepFolder, description_of
+from .store import SweepFolder, description_of, identity_of
 from .values import PointResult
 from .worker import PointFailure, begin_worker, run_point
 

@@ -35,7 +35,6 @@ class Naive:
 
     Parameters
     ----------
-    nodes : mapping of uid to attributes
     edges : sequence of (source, target, attributes)
     dt : float
         Seconds.

@@ -24,13 +24,7 @@ def philox(counter: Sequence[int], key: Sequence[int]) -> list[int]:
 
 
 class Draws:
-    """Numbers of one projection.
-
-    Parameters
-    ----------
-    seed : int
-    name : str
-    """
+    """Numbers of one projection."""
 
     def __init__(self, seed: int, name: str) -> None:
         text = f"projection {seed} {name}".encode()

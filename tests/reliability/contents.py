@@ -39,7 +39,6 @@ def digest_of_run(folder: Path, given: set[str], said: str = "") -> str:
 
     Parameters
     ----------
-    folder : Path
     given : set of str
         Names of files that were there before.
     said : str

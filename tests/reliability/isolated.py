@@ -35,7 +35,6 @@ class Case:
 
     Attributes
     ----------
-    name : str
     run : callable
         Is given an empty folder.
     allowed : tuple of str

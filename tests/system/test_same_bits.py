@@ -39,7 +39,6 @@ class Case:
 
     Attributes
     ----------
-    circuit : callable
     current : (low, high) float
         Range of the random current into each component of the first group.
     forms : dict of (group number, access) to (form with plans, form without)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from neurodriver.error_driven import deep, neuron_pools
+from neurodriver.error_driven import deep, neuron
 from neurodriver.error_driven.neuron import AnyAxonNeuron
 from neurodriver.error_driven.neuron_text import axon
 from neurodriver.error_driven.settings import KIND_SOURCES, KINDS, RULES
@@ -15,7 +15,7 @@ from neurodriver.model.component import Parameter
 
 MODELS = [
     deep.AxonNeuron, deep.AxonBurstNeuron, deep.AxonContextNeuron, deep.AxonPulvinarNeuron,
-    neuron_pools.AxonPoolNeuron,
+    neuron.AxonPoolNeuron,
 ]  # fmt: skip
 
 IN_AXON = {

@@ -27,13 +27,10 @@ class NeuronTable:
 
     Attributes
     ----------
-    model : BaseNeuron subclass
-    spiking : bool
     rows : list of int
         Their components.
     first : int
         Column of the first one.
-    n_dict : dict of list
     """
 
     model: type[BaseNeuron]
@@ -49,10 +46,8 @@ class SynapseTable:
 
     Attributes
     ----------
-    model : BaseSynapse subclass
     first : int
         Number of the state of the first one.
-    s_dict : dict of list
     """
 
     model: type[BaseSynapse]

@@ -101,7 +101,6 @@ class OldInstance(Instance):
 
         Parameters
         ----------
-        param_name : str
         state_name : str
             Internal state, updated variable, or both.
         update_pointers : mapping of str to int

@@ -17,10 +17,6 @@ if TYPE_CHECKING:
 def template_of(model: type[NDComponent]) -> str:
     """Return the CUDA text of a declared model, with the placeholders of templates.
 
-    Parameters
-    ----------
-    model : NDComponent subclass
-
     Raises
     ------
     ModelError

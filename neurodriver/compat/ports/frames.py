@@ -92,7 +92,6 @@ def make_index(selector: SelectorLike, names: Names = ()) -> pd.MultiIndex:
 
     Parameters
     ----------
-    selector : SelectorLike
     names : sequence or scalar
         Names of the levels; 0, 1, ... by default. Shorter identifiers are filled with ''.
     """

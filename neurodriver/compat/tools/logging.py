@@ -87,10 +87,6 @@ def setup_logger(
     multiline : bool
         An exception is logged in several lines instead of one.
 
-    Returns
-    -------
-    logging.Logger
-
     Raises
     ------
     NeurodriverError

@@ -27,7 +27,6 @@ def rand_bin_matrix(
         Shape.
     N : int
         Number of ones; all elements if it is larger.
-    dtype : dtype
     """
     result = np.zeros(sh, dtype)
     # The global generator: scripts call numpy.random.seed().

@@ -58,7 +58,6 @@ def show_pygraphviz(
 
     Parameters
     ----------
-    g : networkx graph
     prog : str
         Program of Graphviz that lays the graph out.
     graph_attr, node_attr, edge_attr : mapping, optional
