@@ -104,3 +104,20 @@ def _share(circuit: Circuit, of: Numbers, part: int, bridges: list[Bridge], send
 def _is_empty(links: Connections) -> bool:
     """Whether there is no connection; a share of a projection is not drawn to know it."""
     return links.is_empty if isinstance(links, DrawnShare) else not len(links)
+
+
+def counted(share: Share) -> tuple[int, int]:
+    """Return how many connections a part has, and how many of them begin in other parts.
+
+    Connections that are drawn are counted anew, and not kept.
+    """
+    own = share.circuit.count - sum(len(one.sources) for one in share.incoming)
+    every = crossing = 0
+    for links in share.circuit.connections:
+        if isinstance(links, DrawnShare):
+            count, sources = links.rows().count, links.sources
+        else:
+            count, sources = np.ones(len(links), np.int64), links.source
+        every += int(count.sum())
+        crossing += int(count[sources >= own].sum())
+    return every, crossing

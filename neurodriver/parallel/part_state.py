@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..circuit.circuit import Circuit, Connections
-from ..circuit.share import Share
+from ..circuit.share import Share, counted
 from ..errors import NeurodriverError, StateError
 from ..mpi import World
 from ..plan.copies import with_columns
@@ -20,6 +20,7 @@ from ..plan.passes.aggregate import insert_aggregators
 from ..run.divided import Divided
 from ..run.live import Components, GroupPart
 from ..run.named import having
+from ..run.needed import DescribedPart, LPUDescription, described
 from ..run.simulation import Simulation
 from ..state.looped import take_looped
 from ..state.putting import put
@@ -54,6 +55,15 @@ class CircuitPart:
         exchange = self.simulation.exchange
         assert isinstance(exchange, Exchange)
         return exchange
+
+    def described(self) -> DescribedPart:
+        """Return what it consists of."""
+        own, share, consists = len(self.own), self.share, described(self.simulation)
+        assert isinstance(consists, LPUDescription)
+        connections, crossing = counted(share)
+        imports = sum(len(one.sources) for one in share.incoming)
+        window = self.exchange.window
+        return DescribedPart(self.number, own, connections, crossing, imports, window, consists)
 
     def recorded_columns(self) -> list[PartColumns]:
         """Return the columns of the open recordings."""
@@ -101,6 +111,9 @@ class PartedState(Divided):
         here = [PartOfValues(part.simulation, part.own) for part in self._parts]
         given = self.circuit, here, self._everywhere, self._note_set, numbers, changed, said
         return PartedComponents(*given, tuple(parts), shape)
+
+    def described(self) -> list[DescribedPart]:
+        return self._everywhere(lambda: [part.described() for part in self._parts])
 
     def synapses(self, links: Connections) -> PartedSynapses:
         for part in self._parts:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,9 @@ from ..circuit.circuit import Circuit, Connections
 from ..state.snapshot import Snapshot
 from ..state.synapses import Synapses
 from .live import Components, GroupPart
+
+if TYPE_CHECKING:
+    from .needed import DescribedPart
 
 Numbers = NDArray[np.int64]
 
@@ -71,6 +74,10 @@ class Divided(ABC):
     @abstractmethod
     def synapses(self, links: Connections) -> Synapses:
         """Return the synapses of connections of the whole that learn."""
+
+    @abstractmethod
+    def described(self) -> list[DescribedPart]:
+        """Return what each part consists of, on every rank."""
 
     @abstractmethod
     def current(self, circuit: Circuit) -> Circuit:

@@ -32,7 +32,7 @@ from .division import division_of
 from .given import check_room, check_settings, circuit_in, command_line, dtype_name, whole_steps
 from .kept import Kept, kept_fields
 from .member import Attributes, Member
-from .needed import LPUDescription, described
+from .needed import LPUDescription, PartsDescription, described
 from .nonfinite import check_policy
 from .progress import Progress, both, end_progress, step_progress
 from .recorded_pools import sizes_of_pools
@@ -381,15 +381,11 @@ class LPU(Checkpoints):
         self._view = adapters("view")[0].show(self, truth(paused, "paused"), copy, port)
         return self._view
 
-    def describe(self) -> LPUDescription:
+    def describe(self) -> LPUDescription | PartsDescription:
         """Return what it consists of: kernels, plans of sums, memory, and how it runs.
 
-        On a GPU this includes the registers and the memory that a thread takes.
-
-        Raises
-        ------
-        NeurodriverError
-            For a circuit that is computed in several parts.
+        On a GPU this includes the registers and the memory that a thread takes. In several parts it
+        is what each part consists of, and how many connections cross; every rank makes the call.
         """
         return described(self.simulation)
 

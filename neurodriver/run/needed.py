@@ -179,17 +179,70 @@ class LPUDescription:
         return html.table(f"{self.backend}, {self.dtype}", heads, rows) + self.memory._repr_html_()
 
 
-def described(simulation: Simulation | Divided | Any) -> LPUDescription:
-    """Return what a simulation consists of.
+@dataclass(frozen=True)
+class DescribedPart:
+    """A part of a circuit.
 
-    Raises
-    ------
-    NeurodriverError
-        For a circuit that is computed in several parts.
+    Attributes
+    ----------
+    part : int
+    components : int
+    connections : int
+        Into its components.
+    crossing : int
+        Those that begin in other parts.
+    imports : int
+        Components of other parts whose values it gets.
+    window : int
+        Steps between two exchanges with other parts.
+    consists : LPUDescription
+        Of its kernels and memory.
     """
+
+    part: int
+    components: int
+    connections: int
+    crossing: int
+    imports: int
+    window: int
+    consists: LPUDescription
+
+
+@dataclass(frozen=True)
+class PartsDescription:
+    """What a circuit in several parts consists of.
+
+    Attributes
+    ----------
+    parts : tuple of DescribedPart
+    """
+
+    parts: tuple[DescribedPart, ...]
+
+    def __repr__(self) -> str:
+        lines = []
+        for one in self.parts:
+            bytes_, steps = one.consists.memory.total, "step" if one.window == 1 else "steps"
+            lines += [
+                f"part {one.part}: {one.components:,} components, {one.connections:,} connections, "
+                f"{bytes_:,} bytes",
+                f"  {one.crossing:,} connections from {one.imports:,} components of other parts, "
+                f"an exchange each {one.window:,} {steps}",
+                *(f"  {line}" for line in repr(one.consists).splitlines()),
+            ]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        heads = ("part", "components", "connections", "crossing", "imports", "window", "bytes")
+        rows = [(one.part, one.components, one.connections, one.crossing, one.imports, one.window,
+                 one.consists.memory.total) for one in self.parts]  # fmt: skip
+        return html.table(f"{len(rows)} parts", heads, rows)
+
+
+def described(simulation: Simulation | Divided | Any) -> LPUDescription | PartsDescription:
+    """Return what a simulation consists of."""
     if isinstance(simulation, Divided):
-        say = "a circuit in several parts has kernels on each rank; describe one without parts"
-        raise NeurodriverError(f"LPU.describe: {say}")
+        return PartsDescription(tuple(simulation.described()))
     backend, program = simulation.backend, simulation.program
     size = program.dtype.itemsize
     kernels = []

@@ -92,9 +92,34 @@ def test_what_an_lpu_consists_of() -> None:
         assert "g: 1,680 connections, lattice" in repr(said) and "lattice" in said._repr_html_()
     with nd.LPU(filtered(), 1e-3, batch=3) as lpu:
         assert lpu.describe().facts["copies"] == 3 and lpu.describe().memory == said.memory
-    with nd.LPU(chain(), 1e-3, parts=2) as lpu:
-        with pytest.raises(nd.NeurodriverError, match="describe one without parts"):
-            lpu.describe()
+
+
+@pytest.mark.parametrize("drawn", [True, False])
+def test_what_parts_consist_of(drawn: bool) -> None:
+    cells = nd.Population("LeakyIAFDelta", 50, name="c", resting_potential=-65, threshold=-50,
+                          reset_potential=-65, time_constant=10)  # fmt: skip
+    link = nd.Projection(cells, cells, nd.FixedInDegree(10), delay=5e-4)
+    circuit = nd.Circuit([cells], [link])
+    (links,) = circuit.connections
+    if not drawn:
+        ends, data = (links.source, links.target), {"weight": links.data["weight"]}
+        links = nd.Connections("spike_state", "spike_state", *ends, 5e-4, data)
+        circuit = circuit.with_parts(circuit.groups, [links])
+    of = np.arange(50) % 3
+    with nd.LPU(circuit, 1e-4, parts=of) as lpu:
+        said = lpu.describe()
+    for one in said.parts:
+        into = of[links.target] == one.part
+        across = into & (of[links.source] != one.part)
+        assert (one.components, one.window) == (np.sum(of == one.part), 5)
+        assert one.connections == into.sum()
+        sums = one.consists.kernels[0].sums
+        assert one.connections == sum(total.connections for total in sums)
+        assert one.crossing == across.sum() > 0
+        assert one.imports == len(np.unique(links.source[across]))
+        line = f"{one.crossing:,} connections from {one.imports:,} components of other parts"
+        assert line in repr(said) and f"{one.consists.memory.total:,}" in repr(said)
+    assert "<td>" in said._repr_html_()
 
 
 def test_names_that_texts_may_use(capsys: pytest.CaptureFixture[str]) -> None:

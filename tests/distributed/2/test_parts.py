@@ -112,6 +112,8 @@ def test_values_and_states(tmp_path: Path) -> None:
             lpu.run(STEPS)
             if parts:
                 lpu.save(path)
+                said = lpu.describe()
+                assert sum(one.connections for one in said.parts) == circuit.edges
             found.append((lpu.get("V"), recorder.get("V"), lpu.current_circuit().digest))
     assert all(np.array_equal(a, b) for a, b in zip(*found, strict=True))
     values = []
