@@ -13,6 +13,7 @@ from ..system import cores
 from .drawing import library, native_rule
 from .drawn import Drawn
 from .formula import KIND
+from .gaussians import Gaussians, gaussians_of
 from .relation import AxisRuns, Relation
 from .stencils import ways
 
@@ -23,17 +24,24 @@ _integer, _real, _array = ct.c_longlong, ct.c_double, ct.c_void_p
 
 
 class _Ways(ct.Structure):
-    _fields_ = [(name, _array) for name in ("begin", "at", "low", "way")]
-    _fields_ += [("ascending", _integer)]
+    _fields_ = [(name, _array) for name in ("begin", "at", "low", "way", "share")]
+    _fields_ += [("ascending", _integer), ("size", _integer)]
 
 
-_NUMBERS = "first", "shortest", "ahead", "end", "lanes", "powers", "alike", "apart", "direct"
+CLEAR = 2.0**-12
+"""Error of sums of products, in units, up to which they are worth computing."""
+
+BEYOND = 8
+"""Numbers behind the last way, which compiled code reads."""
+
+_NUMBERS = "first shortest ahead end lanes powers alike apart direct terms".split()
 
 
 class _Sends(ct.Structure):
     _fields_ = [(name, _array) for name in ("rule", "unit", "ways")]
     _fields_ += [("dt", _real)]
     _fields_ += [(name, _integer) for name in _NUMBERS]
+    _fields_ += [("error", _real)]
 
 
 def ways_along(axis: AxisRuns) -> tuple[Integers, Reals]:
@@ -56,12 +64,12 @@ def ways_along(axis: AxisRuns) -> tuple[Integers, Reals]:
     return at, ways(axis.places[0][source], axis.places[1][target], axis.period)
 
 
-def _native(at: Integers, way: Reals, axis: AxisRuns) -> _Ways:
+def _native(at: Integers, way: Reals, share: Reals, axis: AxisRuns) -> _Ways:
     """Return an axis as compiled code takes it; all arrays are to be kept."""
-    falls = np.diff(way) < 0
+    falls = np.diff(way[: at[-1]]) < 0
     falls[at[1:-1] - 1] = False  # from the end of a run to the next one
-    columns = (one.ctypes.data for one in (axis.begin, at, axis.low, way))
-    return _Ways(*columns, not falls.any())
+    columns = [one.ctypes.data for one in (axis.begin, at, axis.low, way, share)]
+    return _Ways(*columns, not falls.any(), len(way))
 
 
 def direct(links: Drawn) -> bool:
@@ -86,6 +94,15 @@ def _reads_ways(links: Drawn) -> bool:
     return any(ways & used(parse_expression(text, "formula")) for text in texts)
 
 
+def _as_sum(links: Drawn) -> Gaussians | None:
+    """Return the weight as a sum of exponentials of distances, where it is one."""
+    assert links.located is not None
+    formula, relation = links.located.formulas[0], links.located.relation
+    if formula is None:
+        return None
+    return gaussians_of(formula, len(relation.axes), float(relation.squared))
+
+
 class ComputedRows:
     """The connections of a projection by a rule of place.
 
@@ -108,11 +125,18 @@ class ComputedRows:
         self._kept: list[Any] = [rule, *kept]
         self._sends = _Sends(rule=ct.addressof(rule), dt=dt, shortest=1, lanes=1)
         self._sends.direct = direct(links)
+        self._sum: Gaussians | None = None
         if plain(links):
             assert links.located is not None
-            axes = [(*ways_along(one), one) for one in links.located.relation.axes]
-            self._kept += axes
-            made = (_Ways * len(axes))(*(_native(*one) for one in axes))
+            self._sum = _as_sum(links)
+            axes = links.located.relation.axes
+            made = (_Ways * len(axes))()
+            for place, axis in enumerate(axes):
+                at, way = ways_along(axis)
+                way = np.append(way, np.zeros(BEYOND))
+                share = self._sum.shares(place, way) if self._sum else np.zeros(0)
+                made[place] = _native(at, way, share, axis)
+                self._kept += [at, way, share, axis]
             self._kept.append(made)
             self._sends.ways = ct.addressof(made)
             self._sends.apart = _reads_ways(links)
@@ -144,6 +168,8 @@ class ComputedRows:
         sends.alike = bool((unit == unit[0]).all())
         sends.powers = bool((np.frexp(unit)[0] == 0.5).all())
         unit = 1.0 / unit if sends.powers else unit
+        if self._sum and sends.powers and self._sum.error * unit.max(initial=0) < CLEAR:
+            sends.terms, sends.error = len(self._sum.terms), self._sum.error
         self._kept.append(unit)
         sends.unit, sends.first, sends.shortest = unit.ctypes.data, first, shortest
         sends.ahead, sends.end, sends.lanes = ahead, ahead * depth, lanes

@@ -2,25 +2,32 @@
 
 /* Ways along an axis: the runs of source index i are begin[i] to begin[i + 1] - 1. Run k has the
  * targets low[k], low[k] + 1, ...; their ways are way[at[k]] to way[at[k + 1] - 1]. `ascending`:
- * those of each run ascend. */
+ * those of each run ascend. `share` has for each term of a sum of exponentials the axis' factor of each
+ * way, `size` numbers a term. */
 struct nd_ways {
     const integer *begin, *at;
     const int *low;
-    const double *way;
-    integer ascending;
+    const double *way, *share;
+    integer ascending, size;
 };
+
+enum { ND_SUMMANDS = 4, ND_BEYOND = 8 };
+typedef double nd_reals __attribute__((vector_size(64), aligned(8), may_alias));
+typedef int nd_numbers __attribute__((vector_size(32), aligned(4), may_alias));
 
 /* `unit` is that of each slot of a step, `first` the slot of the first target, and `shortest` the
  * least latency. Slots of `ahead` targets follow each other, up to slot `end`. `powers`: all units are
  * powers of two, and `unit` has 1 over each; `alike`: all are equal. `ways` is null unless the rule is
  * one along axes without masks, whose formulas read distances alone. `direct`: its numbers are not
- * drawn, and read no more than distances; `apart`: they read those along the axes, too. */
+ * drawn, and read no more than distances; `apart`: they read those along the axes, too. The weight is a
+ * sum of `terms` exponentials, 0: it is none; `error` bounds what their products lack. */
 struct nd_sends {
     const nd_rule *rule;
     const double *unit;
     const nd_ways *ways;
     double dt;
-    integer first, shortest, ahead, end, lanes, powers, alike, apart, direct;
+    integer first, shortest, ahead, end, lanes, powers, alike, apart, direct, terms;
+    double error;
 };
 
 struct nd_sent {
@@ -29,8 +36,9 @@ struct nd_sent {
     std::vector<double> squared, along[16], weight, delay;
     std::vector<int> target, multiple;
     integer index[16], inner[17];
-    double way[16];
+    double way[16], share[17][ND_SUMMANDS];
     integer count;
+    bool rough;     /* weights are sums of products along axes */
 
     /* Makes room for `more` connections. */
     void room(integer dims, integer more)
@@ -38,6 +46,7 @@ struct nd_sent {
         const size_t size = (size_t)(count + more);
         if (squared.size() < size) squared.resize(2 * size);
         if (target.size() < size) target.resize(2 * size);
+        if (weight.size() < size) weight.resize(2 * size);
         for (integer d = 0; d < dims; ++d)
             if (along[d].size() < size) along[d].resize(2 * size);
     }
@@ -60,6 +69,8 @@ struct nd_sent {
                 if (begin + inner[d + 1] <= low || begin >= high) continue;
                 const double next = sum + ways[e] * ways[e];
                 way[d] = ways[e];
+                for (integer t = 0; rough && t < p.terms; ++t)
+                    share[d + 1][t] = share[d][t] * a.share[t * a.size + a.at[k] + e];
                 if (next <= g.squared) find(p, d + 1, here, next, low, high, self);
             }
         }
@@ -92,16 +103,23 @@ struct nd_sent {
             return;
         }
         if (n <= 0) return;
-        room(p.rule->space->dims, n);
-        int *const to_target = target.data() + count;
-        double *const to_squared = squared.data() + count;
-        ways += from;
-        for (integer i = 0; i < n; ++i) {
-            to_target[i] = (int)(first + from + i);
-            to_squared[i] = sum + ways[i] * ways[i];
+        room(p.rule->space->dims, n + ND_BEYOND);
+        const nd_ways &a = p.ways[d];
+        const double *const way_at = ways + from, *share_at = a.share + (way_at - a.way);
+        const nd_numbers order = {0, 1, 2, 3, 4, 5, 6, 7};
+        /* whole vectors: what follows the run is written over */
+        for (integer i = 0; i < n; i += ND_BEYOND) {
+            const nd_reals it = *(const nd_reals *)(way_at + i);
+            *(nd_numbers *)(target.data() + count + i) = (int)(first + from + i) + order;
+            *(nd_reals *)(squared.data() + count + i) = sum + it * it;
+            if (!rough) continue;
+            const double *terms = share_at + i;
+            nd_reals total = share[d][0] * *(const nd_reals *)terms;
+            for (integer t = 1; t < p.terms; ++t) total += share[d][t] * *(const nd_reals *)(terms += a.size);
+            *(nd_reals *)(weight.data() + count + i) = total;
         }
         for (integer o = 0; p.apart && o < d; ++o) std::fill_n(along[o].begin() + count, n, way[o]);
-        if (p.apart) std::copy_n(ways, n, along[d].begin() + count);
+        if (p.apart) std::copy_n(way_at, n, along[d].begin() + count);
         count += n;
     }
 
@@ -118,10 +136,18 @@ struct nd_sent {
             inner[d] = inner[d + 1] * g.axes[d].targets;
         }
         count = 0;
+        std::fill_n(share[0], ND_SUMMANDS, 1.0);
         find(p, 0, 0, 0.0, low, high, g.autapses ? -1 : s + r.shift);
+        by_formula(r, rough);
+    }
+
+    /* Values of places that are known. */
+    void by_formula(const nd_rule &r, bool delays_alone)
+    {
         const double *at[17] = {squared.data()};
-        for (integer d = 0; d < g.dims; ++d) at[d + 1] = along[d].data();
-        by_formula(r, at);
+        for (integer d = 0; d < r.space->dims; ++d) at[d + 1] = along[d].data();
+        if (!delays_alone) values(r.weight, r.space->formula[0], at, weight);
+        values(r.delay, r.space->formula[1], at, delay);
     }
 
     /* The same for points, in any order. */
@@ -138,14 +164,9 @@ struct nd_sent {
         take_targets();
         const double *at[17] = {places.squared.data()};
         for (integer d = 0; d < g.dims; ++d) at[d + 1] = places.along[d].data();
-        by_formula(r, at);
-        within(low, high);
-    }
-
-    void by_formula(const nd_rule &r, const double *const *at)
-    {
         values(r.weight, r.space->formula[0], at, weight);
         values(r.delay, r.space->formula[1], at, delay);
+        within(low, high);
     }
 
     void take_targets()
@@ -174,10 +195,12 @@ struct nd_sent {
         else std::fill(out.begin(), out.begin() + count, law.a);
     }
 
-    /* Targets, weights and delays of a source, of targets from `low` to `high` - 1. */
-    void row(const nd_sends &p, integer s, integer low, integer high)
+    /* Targets, weights and delays of a source, of targets from `low` to `high` - 1. Weights may be sums of
+     * products where `in_units` follows. */
+    void row(const nd_sends &p, integer s, integer low, integer high, bool sums = false)
     {
         const nd_rule *r = p.rule;
+        rough = sums && p.terms;
         if (p.ways) return along_axes(p, s, low, high);
         if (p.direct && r->kind == ND_POINTS) return among_points(p, s, low, high);
         nd_space_row(r, s, own, nullptr);
@@ -187,26 +210,50 @@ struct nd_sent {
         within(low, high);
     }
 
-    /* Weights become multiples of the targets' units, targets slots behind slot `now`. */
-    void in_units(const nd_sends &p, integer now)
+    /* Weights become multiples of the targets' units. Returns whether a sum of products leaves open which. */
+    bool to_multiples(const nd_sends &p)
     {
-        const double *unit = p.unit + p.first, dt = p.dt, least = (double)p.shortest;
-        const int first = (int)p.first, end = (int)p.end, begin = (int)now, ahead = (int)p.ahead;
+        const double *unit = p.unit + p.first, error = rough ? p.error : 0.0;
         if ((integer)multiple.size() < count) multiple.resize(2 * (size_t)count);
-        int *to = target.data(), *m = multiple.data();
-        const double *w = weight.data(), *d = delay.data();
+        int *m = multiple.data(), open = 0;
+        const int *to = target.data();
+        const double *w = weight.data();
         const integer n = count;
         if (p.powers && p.alike) {
-            const double each = unit[0];
-            _Pragma("omp simd")
-            for (integer i = 0; i < n; ++i) m[i] = (int)nd_rint(w[i] * each);
+            const double each = unit[0], near_half = 0.5 - error * each;
+            _Pragma("omp simd reduction(| : open)")
+            for (integer i = 0; i < n; ++i) {
+                const double units = w[i] * each, whole = nd_rint(units);
+                m[i] = (int)whole;
+                open |= nd_fabs(units - whole) > near_half;
+            }
         } else if (p.powers) {     /* the product is exact */
-            _Pragma("omp simd")
-            for (integer i = 0; i < n; ++i) m[i] = (int)nd_rint(w[i] * unit[to[i]]);
+            _Pragma("omp simd reduction(| : open)")
+            for (integer i = 0; i < n; ++i) {
+                const double units = w[i] * unit[to[i]], whole = nd_rint(units);
+                m[i] = (int)whole;
+                open |= nd_fabs(units - whole) > 0.5 - error * unit[to[i]];
+            }
         } else {
             _Pragma("omp simd")
             for (integer i = 0; i < n; ++i) m[i] = (int)nd_rint(w[i] / unit[to[i]]);
         }
+        return open;
+    }
+
+    /* Weights become multiples of the targets' units, targets slots behind slot `now`. */
+    void in_units(const nd_sends &p, integer now)
+    {
+        if (to_multiples(p) && rough) {
+            rough = false;
+            by_formula(*p.rule, false);
+            to_multiples(p);
+        }
+        const double dt = p.dt, least = (double)p.shortest;
+        const int first = (int)p.first, end = (int)p.end, begin = (int)now, ahead = (int)p.ahead;
+        int *to = target.data();
+        const double *d = delay.data();
+        const integer n = count;
         _Pragma("omp simd")
         for (integer i = 0; i < n; ++i) {
             const double steps = nd_rint(nd_fmin(d[i] / dt, 0x1p53));
@@ -239,7 +286,7 @@ extern "C" void nd_send(const nd_sends *p, integer s, integer times, integer low
 {
     if (s < 0 || s >= p->rule->sources) return;
     nd_sent &my = nd_own_sent();
-    my.row(*p, s, std::max(low - p->first, 0ll), std::min(high - p->first, p->rule->targets));
+    my.row(*p, s, std::max(low - p->first, 0ll), std::min(high - p->first, p->rule->targets), true);
     my.in_units(*p, now);
     if (size == 4) my.add(*p, times, (int *)slots, dirty);
     else my.add(*p, times, (integer *)slots, dirty);

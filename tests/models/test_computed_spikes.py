@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,15 @@ from sheets import CELL, DOG, DT, drawn
 from test_stencils import run
 
 import neurodriver as nd
+from neurodriver.circuit import computed
+from neurodriver.circuit.gaussians import Gaussians, gaussians_of
 from neurodriver.errors import CircuitError
 from neurodriver.plan.compile import compile_circuit
 from neurodriver.plan.spikes.computed import ComputedPlan
 
 WAYS = [(space, period) for space in ("axes", "masks", "points") for period in (True, False)]
 DELAY = nd.Formula("5e-4 + 1e-4 * d")
+SUM = nd.Formula("1.2 * exp(-d2 / 8) - 0.5 * exp(-d2 / 50)")
 
 
 class Banked(nd.NDComponent):
@@ -65,6 +69,7 @@ def networks(stored: Any, space: str, period: bool) -> nd.Circuit:
         nd.Projection(a, b, near, weight=0.7, delay=6e-4, **more),
         nd.Projection(b, c, nd.Within(2.5), weight=nd.Normal(0.3, 0.2), delay=7e-4, **more),
         nd.Projection(c, b, nd.Within(2.0), weight=-0.3, delay=nd.Uniform(5e-4, 2e-3), **more),
+        nd.Projection(c, c, nd.Within(3.0), weight=SUM, delay=DELAY, **more),
         nd.Projection(c, a, nd.FixedProbability(0.05), weight=0.2, delay=nd.Uniform(5e-4, 2e-3)),
     ]
     return nd.Circuit([a, b, c], links, seed=3)
@@ -76,7 +81,7 @@ def test_bits_of_stored_connections(space: str, period: bool) -> None:
     one, all_stored = (networks(stored, space, period) for stored in (False, True))
     for dtype in ("float32", "float64"):
         spikes, bits, forms = run(one, dtype=dtype, threads=3)
-        assert spikes > 2000 and forms.count("stencil") == 4
+        assert spikes > 2000 and forms.count("stencil") == 5
         assert not any("_columns" in vars(links) for links in drawn(one))
         assert run(one, dtype=dtype, threads=1)[:2] == (spikes, bits)
         for more in ({"threads": 2}, {"plans": False, "threads": 1}):
@@ -84,12 +89,28 @@ def test_bits_of_stored_connections(space: str, period: bool) -> None:
             assert found[:2] == (spikes, bits) and "stencil" not in found[2]
 
 
+def test_weights_that_sums_of_products_leave_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a great error all weights follow from the formula."""
+
+    def unsure(*given: Any) -> Gaussians | None:
+        found = gaussians_of(*given)
+        asked.append(found)
+        return None if found is None else replace(found, error=1e-3)
+
+    asked: list[Gaussians | None] = []
+    expected = run(networks(False, "axes", True), 120)
+    monkeypatch.setattr(computed, "gaussians_of", unsure)
+    monkeypatch.setattr(computed, "CLEAR", np.inf)
+    assert run(networks(False, "axes", True), 120) == expected
+    assert any(one is not None for one in asked)
+
+
 @pytest.mark.parametrize(("space", "period"), WAYS)
 def test_no_array_is_as_long_as_the_connections(space: str, period: bool) -> None:
     one = networks(False, space, period)
     program = compile_circuit(one, DT, "float64")
     plans = [p for g in program.gathers.values() for p in g.stencils]
-    assert len(plans) == 4 and all(isinstance(p, ComputedPlan) for p in plans)
+    assert len(plans) == 5 and all(isinstance(p, ComputedPlan) for p in plans)
     for plan in plans:
         assert plan.edges > 2000
         assert all(array.size < 100 for array in plan.arrays.values())
