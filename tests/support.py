@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
@@ -311,3 +312,11 @@ def assert_rows(data: Recorded, variable: str, rows: Mapping[int, float]) -> Non
     column = data[variable][:, 0]
     assert len(column) == 1000
     np.testing.assert_allclose(column[[*rows]], [*rows.values()], rtol=GOLDEN, atol=1e-12)
+
+
+def eventually(reached: Callable[[], bool]) -> None:
+    """Wait until something holds that another thread does."""
+    until = time.monotonic() + 60
+    while not reached():
+        assert time.monotonic() < until
+        time.sleep(0.005)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -29,17 +28,10 @@ from neurodriver.errors import CircuitWarning, ModelError
 DATA = Path(__file__).parents[3] / "shared" / "data" / "layers" / "base_classes"
 RECORD = [("V", None), ("spike_state", None), ("I", None)]
 
-pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="../shared is not here")
-
-
-@pytest.fixture(autouse=True)
-def plain(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Take the defaults, whatever backend the other tests use, and look names up anew."""
-    for name in ("BACKEND", "DEVICE", "EXECUTOR", "VALIDATE", "FUZZ"):
-        monkeypatch.delenv(f"NEURODRIVER_{name}", raising=False)
-    for name in list(sys.modules):
-        if name.partition(".")[0] in ("neurokernel", "pycuda"):
-            monkeypatch.delitem(sys.modules, name)
+pytestmark = [
+    pytest.mark.skipif(not DATA.is_dir(), reason="../shared is not here"),
+    pytest.mark.usefixtures("plain"),
+]
 
 
 @pytest.fixture(params=["cpu", "cuda"])

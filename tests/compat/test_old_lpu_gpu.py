@@ -26,15 +26,7 @@ from neurodriver.model.runtime import backends_of
 
 assert neurodriver.compat.old is not None
 
-
-@pytest.fixture(autouse=True)
-def plain(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Take the defaults, whatever backend the other tests use, and look names up anew."""
-    for name in ("BACKEND", "DEVICE", "EXECUTOR", "VALIDATE", "FUZZ"):
-        monkeypatch.delenv(f"NEURODRIVER_{name}", raising=False)
-    for name in list(sys.modules):
-        if name.partition(".")[0] in ("neurokernel", "pycuda"):
-            monkeypatch.delitem(sys.modules, name)
+pytestmark = pytest.mark.usefixtures("plain")
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from support import (
     ALPHA,
     AMPA,
@@ -73,21 +74,22 @@ def test_morris_lecar() -> None:
     assert_rows(data, "V", rows)
 
 
-def test_alpha_synapse() -> None:
-    """Conductance after four spikes; the first one shows in row 2."""
-    circuit = alone("AlphaSynapse", ALPHA)
-    data = simulate(circuit, inputs=spikes(0, 40, 41, 400), record=[("g", None)])
-    rows = {1: 0.0, 2: 6.27e-06, 3: 1.254e-05, 40: 1.407193376e-04, 42: 1.497779352e-04,
-            100: 4.594214743e-04, 999: 1.105787787e-06}  # fmt: skip
-    assert_rows(data, "g", rows)
-
-
-def test_synapse_ampa() -> None:
-    """Conductance after four spikes; each one shows in the next row."""
-    circuit = alone("SynapseAMPA", AMPA)
-    data = simulate(circuit, inputs=spikes(0, 40, 41, 400), record=[("g", None)])
-    rows = {0: 0.0, 1: 0.003, 2: 2.985037438e-03, 41: 5.456192259e-03, 42: 8.428979387e-03,
-            401: 4.400284871e-03, 999: 2.21279047e-04}  # fmt: skip
+@pytest.mark.parametrize(
+    ("model", "params", "rows"),
+    [
+        # the first spike shows in row 2
+        ("AlphaSynapse", ALPHA,
+         {1: 0.0, 2: 6.27e-06, 3: 1.254e-05, 40: 1.407193376e-04, 42: 1.497779352e-04,
+          100: 4.594214743e-04, 999: 1.105787787e-06}),
+        # each spike shows in the next row
+        ("SynapseAMPA", AMPA,
+         {0: 0.0, 1: 0.003, 2: 2.985037438e-03, 41: 5.456192259e-03, 42: 8.428979387e-03,
+          401: 4.400284871e-03, 999: 2.21279047e-04}),
+    ],
+)  # fmt: skip
+def test_synapses(model: str, params: dict[str, float], rows: dict[int, float]) -> None:
+    """Conductance after four spikes."""
+    data = simulate(alone(model, params), inputs=spikes(0, 40, 41, 400), record=[("g", None)])
     assert_rows(data, "g", rows)
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 import textwrap
-from collections.abc import Iterator
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -17,22 +15,7 @@ from support import example
 import neurodriver as nd
 from neurodriver.circuits import optic_lobe
 
-DATA = Path(__file__).parents[3] / "shared" / "data" / "layers"
 PICTURES = 1000
-
-
-@pytest.fixture(scope="module")
-def reference() -> Iterator[ModuleType]:
-    """The program that defines the layers."""
-    if not DATA.exists():
-        pytest.skip("the reference of layers is not beside the repository")
-    sys.path.insert(0, str(DATA))
-    try:
-        import hmax_reference
-
-        yield hmax_reference
-    finally:
-        sys.path.remove(str(DATA))
 
 
 def test_a_picture_in_each_step_of_one_call(reference: ModuleType) -> None:

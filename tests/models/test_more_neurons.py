@@ -69,27 +69,25 @@ def wilson(current: float) -> Slope:
 
 
 @pytest.mark.parametrize(
-    ("current", "duration"),
-    [(-10.0, 0.01), (2.0, 0.01), (20.0, 0.0004)],
-    ids=["hyperpolarised", "below threshold", "before the first spike"],
+    ("model", "equations", "start", "current", "duration"),
+    [
+        ("Rinzel", rinzel, [-65.0, 0.4], -10.0, 0.01),
+        ("Rinzel", rinzel, [-65.0, 0.4], 2.0, 0.01),
+        ("Rinzel", rinzel, [-65.0, 0.4], 20.0, 0.0004),
+        ("Wilson", wilson, [-70.0, 0.088], -20.0, 0.004),
+        ("Wilson", wilson, [-70.0, 0.088], 2.0, 0.008),
+        ("Wilson", wilson, [-70.0, 0.088], 30.0, 0.00024),
+    ],
 )
-def test_rinzel_converges(current: float, duration: float) -> None:
-    """First order in the step, while no spike magnifies the errors."""
-    exact = solved(rinzel(current), [-65.0, 0.4])
-    circuit = alone("Rinzel", {})
-    found = errors(lambda dt, n: trace(circuit, dt, n, current), exact, duration, halved(1e-5))
-    assert_first_order(found, 10.0)
-
-
-@pytest.mark.parametrize(
-    ("current", "duration"),
-    [(-20.0, 0.004), (2.0, 0.008), (30.0, 0.00024)],
-    ids=["hyperpolarised", "below threshold", "before the first spike"],
-)
-def test_wilson_converges(current: float, duration: float) -> None:
-    """First order in the step, while no spike magnifies the errors."""
-    exact = solved(wilson(current), [-70.0, 0.088])
-    circuit = alone("Wilson", {})
+def test_models_converge(
+    model: str,
+    equations: Callable[[float], Slope],
+    start: list[float],
+    current: float,
+    duration: float,
+) -> None:
+    """First order in the step: hyperpolarised, below threshold, and before the first spike."""
+    circuit, exact = alone(model, {}), solved(equations(current), start)
     found = errors(lambda dt, n: trace(circuit, dt, n, current), exact, duration, halved(1e-5))
     assert_first_order(found, 10.0)
 

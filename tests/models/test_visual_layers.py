@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import ast
-import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -25,20 +23,6 @@ SOME = {
     "mask and steps": {"shape": (52, 48), "s1_step": 2, "pool": 6, "pool_step": 3, "masked": True},
     "three scales to a pool": {"shape": (50, 50), "scales": 4, "bands": 3, "thetas": 2},
 }
-
-
-@pytest.fixture(scope="module")
-def reference() -> Iterator[ModuleType]:
-    """The program that defines the layers."""
-    if not DATA.exists():
-        pytest.skip("the reference of layers is not beside the repository")
-    sys.path.insert(0, str(DATA))
-    try:
-        import hmax_reference
-
-        yield hmax_reference
-    finally:
-        sys.path.remove(str(DATA))
 
 
 def computed(case: Any, given: Any, dtype: str, threads: int) -> dict[str, np.ndarray]:

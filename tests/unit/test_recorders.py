@@ -168,14 +168,9 @@ def test_early_end_is_trimmed(make: Callable[..., Recorder], planned: int | None
     check(read(recorder), plan, 33)
 
 
-def test_nothing_appended(make: Callable[..., Recorder]) -> None:
-    recorder, plan = make(), make_plan(1000)
-    record(recorder, plan, [])
-    check(read(recorder), plan, 0)
-
-
-def test_no_step_planned(make: Callable[..., Recorder]) -> None:
-    recorder, plan = make(), make_plan(0)
+@pytest.mark.parametrize("planned", [0, 1000])
+def test_nothing_appended(make: Callable[..., Recorder], planned: int) -> None:
+    recorder, plan = make(), make_plan(planned)
     record(recorder, plan, [])
     check(read(recorder), plan, 0)
 

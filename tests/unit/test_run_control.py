@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
+from support import eventually
 
 import neurodriver as nd
 from neurodriver.errors import NeurodriverError
@@ -74,14 +74,6 @@ def test_a_recorded_input_holds_what_entered(tmp_path: Any) -> None:
         lpu.finish()
     with nd.open(tmp_path / "in.h5") as entered:
         assert entered.I[:].sum(axis=1).tolist() == [10.0] * 20 + [0.0] * 20
-
-
-def eventually(reached: Callable[[], bool]) -> None:
-    """Wait until something holds."""
-    until = time.monotonic() + 60
-    while not reached():
-        assert time.monotonic() < until
-        time.sleep(0.01)
 
 
 def test_pause_and_start() -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from http.client import HTTPConnection
 from typing import Any
 
 import numpy as np
 import pytest
+from support import eventually
 
 import neurodriver as nd
 from neurodriver.errors import NeurodriverError
@@ -37,14 +37,6 @@ def lpu() -> Iterator[nd.LPU]:
 def asked(view: Any, **question: Any) -> Any:
     """Ask what the page asks."""
     return view._server.view.answer(question)
-
-
-def eventually(reached: Callable[[], bool]) -> None:
-    """Wait for another thread."""
-    until = time.monotonic() + 30
-    while not reached():
-        assert time.monotonic() < until
-        time.sleep(0.005)
 
 
 def test_a_run_follows_the_page(lpu: nd.LPU) -> None:
