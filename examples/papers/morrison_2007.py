@@ -10,22 +10,33 @@ After 1,500 s, seed 0: mean 44.2 pA, standard deviation 3.5 pA, skewness 0.2. Fr
 mean is between 44.2 and 44.5 pA, and the standard deviation between 3.5 and 3.6 pA. In the network
 of the paper the weights, which cause spikes there, come to 45.65 and 3.99 pA.
 
+``--network`` runs that network: ``hpc_benchmark.py`` with 112,500 neurons and 9,000 inputs of each.
+It prints the figures beside those of the paper and of GeNN. The whole network needs a GPU. With
+``--neurons 11250 --inputs 1000`` it is smaller, but the weights are three times as large, and grow.
+
+Knight, J. C. & Nowotny, T. GPUs outperform current HPC and neuromorphic solutions in terms of speed
+and energy when simulating a highly-connected cortical model. Front Neurosci 12, 941 (2018).
+https://doi.org/10.3389/fnins.2018.00941
 Morrison, A., Aertsen, A. & Diesmann, M. Spike-timing-dependent plasticity in balanced random
 networks. Neural Comput 19, 1437-1467 (2007). https://doi.org/10.1162/neco.2007.19.6.1437
 
     python examples/papers/morrison_2007.py [--seconds 1500] [-o out/morrison_2007.png]
+    NEURODRIVER_BACKEND=cuda python examples/papers/morrison_2007.py --network --seconds 150
 """
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import NamedTuple
 
+import hpc_benchmark
 import numpy as np
 from numpy.typing import NDArray
 
 import neurodriver as nd
 from neurodriver.model.library import shipped
+from neurodriver.results import Activity, activity
 
 DT = 1e-4
 SOURCES, TARGETS = 100, 20
@@ -85,15 +96,90 @@ def settle(seconds: float, seed: int = 0) -> tuple[NDArray[np.float64], NDArray[
     return np.array(course), weights
 
 
+# The network of the paper, whose weights cause spikes.
+NEURONS, INPUTS = 112_500, 9_000
+"""Neurons, and excitatory inputs of each."""
+
+COUNTED = 1_000
+"""Excitatory neurons whose spikes are counted."""
+
+PUBLISHED = {
+    "Morrison et al. 2007": (45.65, 3.99, 8.8, 0.88, 8.5),
+    "GeNN (Knight & Nowotny 2018)": (46.25, 4.07, 8.8, 0.86, 8.3),
+}
+"""Mean and standard deviation of the weights, pA; Hz; CV; Fano factor in bins of 3 ms."""
+
+
+class Settled(NamedTuple):
+    """How the network is at a time: weights over the square root of 9,000 / inputs, and spikes."""
+
+    time: float
+    mean: float
+    sd: float
+    spikes: Activity
+
+    @property
+    def figures(self) -> tuple[float, ...]:
+        """What `PUBLISHED` has."""
+        return self.mean, self.sd, self.spikes.rate, self.spikes.cv, self.spikes.synchrony
+
+
+def run_network(
+    seconds: float,
+    neurons: int = NEURONS,
+    inputs: int = INPUTS,
+    reads: int = 2,
+    seed: int = 0,
+    dtype: str = "float32",
+) -> tuple[list[Settled], NDArray[np.float64]]:
+    """Return how the network is at some times, each with the spikes since the last, and weights.
+
+    At most two million weights are looked at, evenly over all.
+    """
+    circuit, given, populations = hpc_benchmark.network(neurons, inputs, seed=seed)
+    counted = range(min(COUNTED, len(populations["E"])))
+    recorder = nd.MemoryRecorder([("spike_state", [f"E/{number}" for number in counted])])
+    unit, found = np.sqrt(INPUTS / inputs), list[Settled]()
+    with nd.LPU(circuit, DT, given, [recorder], seed=seed, dtype=dtype) as lpu:
+        for _ in range(reads):
+            start = lpu.time
+            lpu.run(duration=seconds / reads)
+            weights = lpu["learning"].get("weight")
+            weights = weights[:: len(weights) // 1_000_000 or 1] / unit
+            times = {"start": start, "stop": lpu.time}
+            (fired,) = activity(**recorder.get("spike_state"), populations={"E": counted}, **times)
+            found.append(Settled(lpu.time, float(weights.mean()), float(weights.std()), fired))
+            print(row(f"here, {lpu.time:g} s", found[-1].figures), flush=True)
+    return found, weights
+
+
+def row(name: str, figures: tuple[float, ...]) -> str:
+    """Return a line of the table."""
+    mean, sd, rate, cv, fano = figures
+    return f"{name:<30}{mean:8.2f}{sd:8.2f}{rate:8.2f}{cv:8.2f}{fano:8.1f}"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--seconds", type=float, default=1_500.0)
+    parser.add_argument("--network", action="store_true", help="run the network of the paper")
+    parser.add_argument("--neurons", type=int, default=NEURONS)
+    parser.add_argument("--inputs", type=int, default=INPUTS, help="excitatory ones of each neuron")
+    parser.add_argument("--reads", type=int, default=2, help="how often weights are looked at")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("-o", "--output", type=Path, help="draw a figure")
     arguments = parser.parse_args()
-    course, weights = settle(arguments.seconds, arguments.seed)
-    for time, mean, sd in course:
-        print(f"{time:7.1f} s: mean {mean:.2f} pA, sd {sd:.2f} pA")
+    if arguments.network:
+        print(f"{'':<30}{'mean pA':>8}{'sd pA':>8}{'Hz':>8}{'CV':>8}{'Fano':>8}")
+        for name, figures in PUBLISHED.items():
+            print(row(name, figures))
+        size = arguments.neurons, arguments.inputs, arguments.reads
+        found, weights = run_network(arguments.seconds, *size, arguments.seed)
+        course = np.array([(0.0, FIRST, 0.0), *((one.time, one.mean, one.sd) for one in found)])
+    else:
+        course, weights = settle(arguments.seconds, arguments.seed)
+        for time, mean, sd in course:
+            print(f"{time:7.1f} s: mean {mean:.2f} pA, sd {sd:.2f} pA")
     skew = ((weights - weights.mean()) ** 3).mean() / weights.std() ** 3
     print(f"skewness {skew:.2f}; changes cancel at {balanced(nd.PowerLawSTDP()):.1f} pA")
     if arguments.output:

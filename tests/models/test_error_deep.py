@@ -287,12 +287,13 @@ def test_paths_within_a_layer_begin_symmetric(kind: str) -> None:
 
 
 def test_the_reber_grammar_is_learned() -> None:
-    """With 64 hidden units, until the curves of several seeds have come near to each other.
+    """The independent program has an error of 0.45, of 0.32 after 10 and 0.05 after 30 epochs.
 
-    In the last epochs, the error of three seeds is 0.05, 0.08 and 0.05.
+    With the deep layer added before the pulvinar, it is 0.15 at the end.
     """
     example = reber()
-    with Trainer(example["network"](0, (8, 8)), items=16, dtype="float32") as sim:
-        log = sim.train(example["environment"](16), 52, trials=208)
+    with Trainer(example["network"](), items=16, dtype="float32") as sim:
+        log = sim.train(example["environment"](16), 33, trials=208)
     error = log["epoch"]["error"]
-    assert error[0] > 0.35 and error[44:].mean() < 0.1
+    assert 0.35 < error[0] < 0.55 and 0.2 < error[8:13].mean() < 0.4
+    assert error[28:].mean() < 0.1

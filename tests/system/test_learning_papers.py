@@ -28,6 +28,17 @@ def test_weights_begin_to_settle() -> None:
     assert 44.4 < paper.balanced(paper.nd.PowerLawSTDP()) < 44.6
 
 
+def test_weights_of_a_network_spread() -> None:
+    """Morrison et al., with 100 inputs: the figures are those of the published table."""
+    paper = example("morrison_2007")
+    (early, late), weights = paper.run_network(0.2, 1_125, 100, dtype="float64")
+    assert len(weights) == 90_000 and (early.time, late.time) == (0.1, 0.2)
+    assert 45.65 < early.mean < late.mean < 45.8 and 0.2 < early.sd < late.sd < 0.7
+    assert 10.0 < late.spikes.rate < 30.0 and late.spikes.synchrony > 5.0
+    lengths = {len(one.figures) for one in (early, late)}
+    assert lengths == set(map(len, paper.PUBLISHED.values()))
+
+
 def test_inputs_compete() -> None:
     """Song, Miller & Abbott: 20 Hz at first drive the neuron hard, so most weights fall."""
     paper = example("song_miller_abbott_2000")
