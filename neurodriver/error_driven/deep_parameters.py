@@ -65,12 +65,12 @@ CONTEXT_RATES = {
 
 BURST = """
     const real least = here.cap_mean + burst_share * (here.cap_max - here.cap_mean);
-    BurstPrv = (1 - begins) * BurstPrv + begins * Burst;
+    if (begins > 0) BurstPrv = Burst;
     Burst = selects * in_plus > 0 && CaP < fmax(least, burst_least) ? 0 : CaP;
 """
 
 CONTEXT = """
-    GMaintSyn *= glong;
+    if (decays > 0) GMaintSyn *= glong;
     GMaintSyn += arrivals.raw_m[$unit] - per_maint * GMaintSyn;
     const real context = ctxt_gain * Ctxt;
     Ctxt -= per_ctxt / (minus + plus) * Ctxt;
@@ -78,7 +78,7 @@ CONTEXT = """
 """
 
 ARRIVING_CONTEXT = """
-    Ctxt = (1 - ends * (1 - kept_ctxt)) * Ctxt + ends * CtxtRaw;
+    if (ends > 0) Ctxt = kept_ctxt * Ctxt + CtxtRaw;
 """
 """Context arrives after the spike of the last cycle, so it excites from the next trial on."""
 

@@ -240,21 +240,25 @@ _BEGIN = """
     const real glong = (1 - begins * decay_glong) * goes_on;
     const real ahp = 1 - begins * decay_ahp, cleared = 1 - begins * clears;
     const real heard = (1 - begins * ceil(decay_act)) * goes_on;
-    const real anew = begins + turns + 1 - goes_on;
+    const real decays = begins + 1 - goes_on, anew = decays + turns;
     const real spiked = heard * Spike, firing = heard * here.firing;
     const real external = (1 - begins) * goes_on * here.external;
-    CaDPrev = (1 - begins) * CaDPrev + begins * CaD;
-    CaPMax *= 1 - begins; CaPMaxCa *= 1 - begins;
-    ISIAvg = (1 - anew) * ISIAvg - anew;
-    ISI = (1 - turns) * ISI - turns;
-    ActInt *= 1 - anew;
-    Act *= act; GeInt *= act; GiInt *= act;
-    FSi *= stays; SSi *= stays; SSf *= stays;
-    GababM *= glong; GababX *= glong; GnmdaSyn *= glong; VgccM *= glong; VgccH *= glong;
-    MahpN *= ahp; SahpCa *= ahp; Gsahp *= ahp; GknaMed *= ahp; GknaSlow *= ahp;
-    GeSyn *= cleared;
-    GiSyn = cleared * GiSyn + (1 - cleared) * gi_base;
-    const real v = Vm + (1 - act) * (e_leak - Vm), d = VmDend + (1 - glong) * (e_leak - VmDend);
+    real v = Vm, d = VmDend;
+    if (begins > 0) {
+        CaDPrev = CaD;
+        CaPMax = 0; CaPMaxCa = 0;
+        FSi *= stays; SSi *= stays; SSf *= stays;
+        MahpN *= ahp; SahpCa *= ahp; Gsahp *= ahp; GknaMed *= ahp; GknaSlow *= ahp;
+        GeSyn *= cleared;
+        GiSyn = cleared * GiSyn + (1 - cleared) * gi_base;
+    }
+    if (decays > 0) {
+        Act *= act; GeInt *= act; GiInt *= act;
+        GababM *= glong; GababX *= glong; GnmdaSyn *= glong; VgccM *= glong; VgccH *= glong;
+        v += (1 - act) * (e_leak - v); d += (1 - glong) * (e_leak - d);
+    }
+    if (anew > 0) { ISIAvg = -1; ActInt = 0; }
+    if (turns > 0) ISI = -1;
 """
 
 _INHIBITION = """
@@ -268,7 +272,7 @@ _INHIBITION = """
 """
 
 POOLS = """
-    SubFSi *= stays; SubSSi *= stays; SubSSf *= stays;
+    if (begins > 0) { SubFSi *= stays; SubSSi *= stays; SubSSf *= stays; }
     const real close = heard * here.pool_firing, entering = (1 - begins) * here.pool_external;
     SubFSi += arrivals.pool_e[here.pool] + pool_fb * close - per_fs * SubFSi;
     const real quick = entering > replacing ? entering : fmax(SubFSi - fs_threshold, 0) + entering;
@@ -341,9 +345,8 @@ _POTENTIALS = """
 """
 
 _SPIKE = """
-    ActBeforeM = (1 - ends_minus) * ActBeforeM + ends_minus * Act;
-    ActBeforeP = (1 - ends) * ActBeforeP + ends * Act;
-    CaDBefore = (1 - ends) * CaDBefore + ends * CaD;
+    if (ends_minus > 0) ActBeforeM = Act;
+    if (ends > 0) { ActBeforeP = Act; CaDBefore = CaD; }
     Spike = Vm >= threshold ? 1 : 0;
     spike_state = Spike;
     const real longer = ISI >= 0 ? ISI + 1 : ISI, isi = longer > 200 ? -1 : longer;
@@ -357,10 +360,7 @@ _SPIKE = """
     Act += per_act * (rate - Act);
 """
 
-_SHIFTED = " ".join(
-    f"bins[{i}] = (1 - full) * bins[{i}] + full * {later};"
-    for i, later in enumerate([*(f"bins[{i}]" for i in range(1, BINS)), "per_bin * BinSum"])
-)
+_SHIFTED = " ".join(f"bins[{i}] = bins[{i + 1}];" for i in range(BINS - 1))
 """At the end of a bin, each bin takes the value of the next one, and the last one the new mean."""
 
 _CALCIUM = f"""
@@ -380,17 +380,17 @@ _CALCIUM = f"""
     CaPMaxCa += settled * per_p * (CaM - CaPMaxCa);
     CaPMax = fmax(CaPMax, CaPMaxCa);
     BinSum += CaSyn;
-    {_SHIFTED}
-    BinSum *= 1 - full;
+    if (full > 0) {{ {_SHIFTED} bins[{BINS - 1}] = per_bin * BinSum; BinSum = 0; }}
     $burst
 """
 
 _END = """
-    ActM = (1 - ends_minus) * ActM + ends_minus * ActInt;
-    ActP = (1 - ends) * ActP + ends * ActInt;
-    const real next = sahp * sigmoid((SahpCa - sahp_half) * per_sahp_slope);
-    Gsahp = (1 - ends) * Gsahp + ends * next;
-    SahpCa += ends * per_sahp * (CaD - SahpCa);
+    if (ends_minus > 0) ActM = ActInt;
+    if (ends > 0) {
+        ActP = ActInt;
+        Gsahp = sahp * sigmoid((SahpCa - sahp_half) * per_sahp_slope);
+        SahpCa += per_sahp * (CaD - SahpCa);
+    }
 """
 
 UPDATE = "".join((_BEGIN, _INHIBITION, _CONDUCTANCES, _POTENTIALS, _SPIKE, _CALCIUM, _END))

@@ -12,6 +12,8 @@ from ...model.language import tree, used
 from ...model.language.words import FUNCTIONS, MORE, STEP
 from ..component import ComponentText
 
+NAMED = tree.Name | tree.Element | tree.Call | tree.Path | tree.Item
+
 
 def shared_numbers(component: ComponentText) -> list[str]:
     """Return the lines that compute them. The text of the component leaves them out from now on."""
@@ -30,18 +32,35 @@ def shared_numbers(component: ComponentText) -> list[str]:
     return [*lines, *(f"(void){one.name};" for one in found)]
 
 
-def _found(component: ComponentText, body: tree.Body) -> Iterator[tree.Declaration]:
-    """Yield constants of a text that read what all components share."""
+def shared_names(component: ComponentText) -> set[str]:
+    """Return the names of a text that are equal for all components, but for its own numbers."""
     spec, model = component.spec, component.model
     known = {*FUNCTIONS, *MORE, *component.translator.own, STEP, "dt_ms"}
     known |= {name for name in component.numbers if name in spec.uniform}
     if spec.place is not None:
         fields = spec.place.fields.items()
         known |= {name for name, (_, value) in fields if not value.values.shape}
-    known -= {*model.states, *model.updates, *component.inputs.values()}
+    return known - {*model.states, *model.updates, *component.inputs.values()}
+
+
+def is_shared(component: ComponentText, node: tree.Node, known: set[str]) -> bool:
+    """Whether all that a part of a text reads is among known names, or is one pool of all."""
+    places = component.translator.places
+    for one in node.walk():
+        pool = places.pool_of(one) if places and isinstance(one, tree.Path) else None
+        if pool is not None and pool.sums is not None and pool.sums.groups.count == 1:
+            continue
+        if isinstance(one, NAMED) and one.name not in known:
+            return False
+    return True
+
+
+def _found(component: ComponentText, body: tree.Body) -> Iterator[tree.Declaration]:
+    """Yield constants of a text that read what all components share."""
+    known = shared_names(component)
     for one in body.statements:
         if not isinstance(one, tree.Declaration) or not one.const or one.size is not None:
             continue
-        if one.value is not None and used(one.value) <= known:
+        if one.value is not None and is_shared(component, one.value, known):
             known.add(one.name)
             yield one

@@ -15,6 +15,7 @@ from ..member_sums import MemberSumText
 from .events import delivery_lines, sum_text
 from .fanout import FanoutText
 from .learning import LearningText, learning_texts
+from .loop_fission import in_loops
 from .shared_numbers import shared_numbers
 from .stencils import stencil_lines
 from .strips import StripText, fits
@@ -118,8 +119,10 @@ def drawn_update(component: ComponentText, sums: list[SumText], draws: TileDraws
 
 
 def tile_update(component: ComponentText, sums: list[SumText]) -> list[str]:
-    """Return the loop over the components of one tile."""
+    """Return the loop over the components of one tile, or several if the text is long."""
     at = "nd_t + nd_i"
+    if loops := in_loops(component, sums):
+        return loops
     if component.spec.substeps == 1:
         finite = RangeFinite(component)
         body = [
