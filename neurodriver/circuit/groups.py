@@ -39,8 +39,10 @@ def _frozen(columns: Mapping[str, ArrayLike]) -> Mapping[str, Column]:
     return out
 
 
-def _taken(columns: Mapping[str, Column], rows: NDArray[np.integer]) -> dict[str, Column]:
+def _taken(columns: Mapping[str, Column], rows: NDArray[np.integer]) -> Mapping[str, Column]:
     """Return some rows of columns; one number for all stays one."""
+    if isinstance(columns, JoinedColumns):
+        return columns.taken(rows)
     return {name: c[rows] if c.ndim else c for name, c in columns.items()}
 
 

@@ -155,14 +155,27 @@ class JoinedColumns(Mapping[str, Column]):
     tables : sequence of mapping of str to array, (n,) or with one value for all
     counts : sequence of int
         Components of each part.
+    rows : (m,) int, optional
+        Some of the components; by default all.
     """
 
-    def __init__(self, tables: Sequence[Mapping[str, Column]], counts: Sequence[int]) -> None:
-        self._tables, self._counts = list(tables), list(counts)
+    def __init__(
+        self,
+        tables: Sequence[Mapping[str, Column]],
+        counts: Sequence[int],
+        rows: NDArray[np.integer] | None = None,
+    ) -> None:
+        self._tables, self._counts, self._rows = list(tables), list(counts), rows
+
+    def taken(self, rows: NDArray[np.integer]) -> JoinedColumns:
+        """Return the columns of some components."""
+        rows = rows if self._rows is None else self._rows[rows]
+        return JoinedColumns(self._tables, self._counts, rows)
 
     def __getitem__(self, name: str) -> Column:
         tables = [{n: table[n] for n in table if n == name} for table in self._tables]
         column = joined_columns(tables, self._counts)[name]
+        column = column if self._rows is None else column[self._rows]
         column.flags.writeable = False
         return column
 

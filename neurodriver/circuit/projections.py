@@ -177,9 +177,10 @@ def bind(
     """
     out: list[Drawn] = []
     names: set[str] = set()
+    known: dict[int, range] = {}  # thousands of projections have the same ends
     for number, one in enumerate(given):
         here = Faults(circuit.name)
-        both, found, located, laws = _bound(one, circuit, here)
+        both, found, located, laws = _bound(one, circuit, here, known)
         if found.label in names:
             advice = "its random numbers come from its name; give each a 'name' of its own"
             here.add(f"two projections have this name, but {advice}")
@@ -192,15 +193,27 @@ def bind(
     return out
 
 
+def _end(
+    one: Projection, end: str, circuit: Circuit, faults: Faults, known: dict[int, range]
+) -> range:
+    """Return the numbers of an end; ``known`` keeps those of each object."""
+    given = getattr(one, end)
+    if id(given) not in known:
+        found = numbers_of_end(given, end, circuit, faults)
+        if not found:
+            return found
+        known[id(given)] = found
+    return known[id(given)]
+
+
 def _bound(
-    one: Projection, circuit: Circuit, faults: Faults
+    one: Projection, circuit: Circuit, faults: Faults, known: dict[int, range]
 ) -> tuple[Ends, Projection, Located | None, Laws]:
     """Return the numbers of the ends, the projection with what flows, and what follows from places.
 
     What does not fit is noted.
     """
-    ends = [numbers_of_end(getattr(one, end), end, circuit, faults) for end in ("source", "target")]
-    both = Ends(ends[0], ends[1])
+    both = Ends(*(_end(one, end, circuit, faults, known) for end in ("source", "target")))
     texts: dict[str, object] = {"variable": one.variable, "receptor": one.access, "name": one.name}
     for name, given in texts.items():
         if not isinstance(given, str) and (given is not None or name == "name"):

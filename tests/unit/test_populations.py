@@ -430,3 +430,16 @@ def test_quantities_of_parameters_weights_and_delays() -> None:
     with pytest.raises(nd.CircuitError, match=r"'delay'.*millivolt"):
         wrong_delay = nd.Projection(exc, exc, nd.OneToOne(), "exc", delay=q(1.0, "mV"))
         nd.Circuit([exc], [wrong_delay])
+
+
+def test_names_of_some_of_the_components_are_made_when_asked_for() -> None:
+    """Also of some of some; a part of a large circuit keeps no name for each neuron."""
+    cells = [
+        nd.Population("LeakyIAFShiu", count, name=name) for name, count in (("a", 5), ("b", 9))
+    ]
+    (group,) = nd.Circuit(cells).groups
+    rows = np.array([1, 4, 5, 13])
+    some = group.taken(rows)
+    assert list(some.columns["population"]) == ["a", "a", "b", "b"]
+    assert list(some.taken(np.array([2, 0])).columns["population"]) == ["b", "a"]
+    assert not isinstance(some.columns, dict) and list(some.columns) == ["population"]
