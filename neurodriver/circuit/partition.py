@@ -81,7 +81,7 @@ def _random(circuit: Circuit) -> bool:
     return drawn > others
 
 
-def given_parts(circuit: Circuit, part: ArrayLike, parts: int | None = None) -> Numbers:
+def given_parts(circuit: Circuit, part: ArrayLike) -> Numbers:
     """Return the parts of components that a user has chosen, after checking them.
 
     Raises
@@ -94,7 +94,7 @@ def given_parts(circuit: Circuit, part: ArrayLike, parts: int | None = None) -> 
     if of.shape != (circuit.count,) or of.dtype.kind not in "iu":
         say = f"one whole number for each of {circuit.count:,} components"
         raise CircuitError(f"{circuit.name}: parts: {say} is needed, got {of.dtype} {of.shape}")
-    count = int(of.max(initial=0)) + 1 if parts is None else parts
+    count = int(of.max(initial=0)) + 1
     missing = np.setdiff1d(np.arange(count), of)
     if (of < 0).any() or (of >= count).any() or len(missing):
         say = f"each part from 0 to {count - 1} needs components"

@@ -73,15 +73,11 @@ class Timing:
         return self.window * int(2 ** math.ceil(math.log2(windows)))
 
 
-def connections_from(
-    joined: Joined, first: int = 0, count: int | None = None
-) -> Iterator[tuple[Connections, NDArray[np.bool_]]]:
-    """Yield the connections that read some imports, by default all, with a mask of those rows."""
+def connections_from(joined: Joined) -> Iterator[tuple[Connections, NDArray[np.bool_]]]:
+    """Yield the connections that read imports, with a mask of those rows."""
     if joined.imports < 0:
         return
     start, end = joined.circuit.starts[joined.imports : joined.imports + 2]
-    start += first
-    end = end if count is None else start + count
     for links in joined.circuit.connections:
         mine = (links.source >= start) & (links.source < end)
         if mine.any():

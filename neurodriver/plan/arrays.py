@@ -244,11 +244,9 @@ def row(
     return Array(key, dtype, array.shape, role, unit, value)
 
 
-def zeros(
-    key: Key, size: int, dtype: DTypeLike, role: Role = Role.SCRATCH, unit: str = ""
-) -> Array:
+def zeros(key: Key, size: int, dtype: DTypeLike, role: Role = Role.SCRATCH) -> Array:
     """Return the row of an array that begins as zeros."""
-    return Array(key, np.dtype(dtype), (size,), role, unit)
+    return Array(key, np.dtype(dtype), (size,), role, "")
 
 
 class ArrayTable(Mapping[Key, Array]):

@@ -154,8 +154,8 @@ def rings_of(
     depths: Mapping[str, int],
     injected: Mapping[str, int],
     target: Target,
-    silent: frozenset[tuple[int, str]] = frozenset(),
-    capacities: Mapping[int, int] | None = None,
+    silent: frozenset[tuple[int, str]],
+    capacities: Mapping[int, int],
 ) -> dict[str, Ring]:
     """Return the rings of a circuit's variables.
 
@@ -181,7 +181,7 @@ def rings_of(
     for number, group in enumerate(circuit.groups):
         for variable in group.model.updates:
             if (number, variable) not in silent:
-                ring(variable).add(str(number), (capacities or {}).get(number, group.count))
+                ring(variable).add(str(number), capacities.get(number, group.count))
         if group.model.runtime.instance:  # its instance reads rings
             for access in group.model.accesses:
                 ring(access.variable)

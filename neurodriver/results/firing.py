@@ -152,12 +152,10 @@ def interval_cvs(
     return neurons[enough], np.sqrt(variance[enough]) / mean[enough]
 
 
-def count_dispersion(
-    time: NDArray[np.float64], start: float, stop: float, width: float = BIN
-) -> float:
+def count_dispersion(time: NDArray[np.float64], start: float, stop: float) -> float:
     """Return variance over mean of the number of spikes in the whole bins of a window, s."""
-    bins = int((stop - start) / width + TOLERANCE)
-    bin_of = ((time - start) / width + TOLERANCE).astype(np.int64)
+    bins = int((stop - start) / BIN + TOLERANCE)
+    bin_of = ((time - start) / BIN + TOLERANCE).astype(np.int64)
     counts = np.bincount(bin_of, minlength=bins)[:bins]
     return float(counts.var() / counts.mean()) if counts.any() else math.nan
 
