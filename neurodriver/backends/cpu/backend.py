@@ -43,6 +43,9 @@ _SPARE_EVENTS = 1 << 16
 
 _TRIAD_BYTES, _BLOCKS, _TRIAD_SECONDS = 192e6, 16, 0.08
 
+STEP_LOOP = ("-O1",)
+"""Further flags of the step loop, which calls kernels and copies; more make it no faster."""
+
 _i64, _ptr = ct.c_longlong, ct.c_void_p
 
 _RETURN_INTEGERS = (
@@ -161,7 +164,8 @@ class CPUBackend:
         name = self.dtype.name
         texts = [source(task.kernel, name, self.dialect) for task in self.generated.tasks]
         extra = find_compiler().no_gather if real == "double" else ()
-        libraries = build([(runtime, (f"-DREAL={real}",)), *[(t, extra) for t in texts]])
+        first = runtime, (f"-DREAL={real}", *STEP_LOOP)
+        libraries = build([first, *[(t, extra) for t in texts]])
         for function in ("nd_create", "nd_create_batch"):
             getattr(libraries[0], function).restype = _ptr
         for name in _RETURN_INTEGERS:
