@@ -191,8 +191,9 @@ class MemoryManager:
         """Return an array of which each thread has its own, one after the other."""
         if key not in self._arrays:
             one = self.program.arrays[key]
-            made = self._arrays[key] = aligned(one.size * threads, one.dtype)
-            made.reshape(threads, -1)[:] = one.initial()
+            made = self._arrays[key] = aligned(one.size * threads, one.dtype, one.value is None)
+            if one.value is not None:
+                made.reshape(threads, -1)[:] = one.initial()
         return self._arrays[key]
 
     def argument(self, key: Key) -> NDArray[Any]:

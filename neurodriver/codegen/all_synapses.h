@@ -4,7 +4,7 @@
 template <class Rule, typename Code, typename Slot, int depth>
 struct nd_all_synapses : nd_arrivals<Rule, Code, Slot, depth> {
     typedef nd_arrivals<Rule, Code, Slot, depth> Each;
-    using Each::rule, Each::parts, Each::stride, Each::code, Each::own, Each::level, Each::dosed;
+    using Each::rule, Each::code, Each::own, Each::level, Each::dosed;
     using Each::width, Each::source, Each::units_in, Each::OWN, Each::MODULATORS;
     using Each::PRE, Each::POST, Each::back, Each::seen, Each::spikes, Each::post, Each::shared, Each::entry;
     typedef nd_values<Rule::PRE_VALUES, Rule::POST_VALUES, Rule::SHARED> Values;
@@ -12,12 +12,16 @@ struct nd_all_synapses : nd_arrivals<Rule, Code, Slot, depth> {
     const int *source_of[Rule::PRE_VALUES + 1];         /* and where those of each row stand there; */
     nd_rows_of_values behind[Rule::POST_VALUES + 1];    /* of the targets */
 
-    /* Apply the spikes that the synapses of some rows saw before step n; for a dose, go on to it. */
-    template <nd_reason why> void sweep(long long first, long long past, int n)
+    /* Apply the spikes that all synapses saw before step n; for a dose, go on to it. */
+    template <nd_reason why> void sweep(int n)
     {
-        for (long long row = first; row < past; ++row)
-            this->template add<why>(row, source(row, 0), n);
-        this->template advance<why>(n);
+        for (int of = 0; of < this->blocks; ++of) {
+            this->enter(of);
+            this->listed.go_back(this->lag, n);
+            for (long long i = 0; i < this->size; ++i)
+                this->template add<why>(this->part_of(i), source(i), n);
+            this->template advance<why>(n);
+        }
     }
 
     /* `doses` of a modulator come in step n. */
@@ -26,12 +30,13 @@ struct nd_all_synapses : nd_arrivals<Rule, Code, Slot, depth> {
         nd_order<Rule>::dose(rule, v, doses, n, level, dosed);
     }
 
-    /* Add a term of the synapses of some rows to the sums of their targets, in whole parts of units:
-     * a sum of thousands of weights is exact, whatever its order. */
-    template <int which> void add_up(long long first, long long past, int v, long long *sums) const
+    /* Add a term of the synapses of a block to the sums of their targets, in whole parts of units: a sum
+     * of thousands of weights is exact, whatever its order. */
+    template <int which> void add_up(int of, int v, long long *sums)
     {
-        for (long long row = first; row < past; ++row) {
-            const long long *part = parts + row * stride;
+        this->enter(of);
+        for (long long i = 0; i < this->size; ++i) {
+            const long long *part = this->part_of(i);
             for (long long p = part[0]; p < part[1]; ++p) {
                 real state[OWN];
                 for (int o = 0; o < OWN; ++o) state[o] = own[o][p];
@@ -41,25 +46,26 @@ struct nd_all_synapses : nd_arrivals<Rule, Code, Slot, depth> {
         }
     }
 
-    /* What texts read of a row's source and of components in step n; synapses stand `axonal` steps
-     * behind their sources. */
-    Values values_before(long long row, int n, int axonal) const
+    /* What texts read of a row's source and of components in step n. */
+    Values values_before(long long row, int n) const
     {
         Values values;
         for (int v = 0; v < Rule::SHARED; ++v) values.shared[v] = shared[v].at(n, this->element[v]);
         for (int v = 0; v < Rule::PRE_VALUES; ++v)
-            values.pre[v] = before[v].at(n - axonal, source_of[v][row]);
+            values.pre[v] = before[v].at(n - this->lag, source_of[v][row]);
         return values;
     }
 
-    /* Run the text of each step for the synapses of some rows, which have seen the events of step n. */
-    void run_step(long long first, long long past, int n, int axonal)
+    /* Run the text of each step for the synapses of a block, which have seen the events of step n. */
+    void run_step(int of, int n)
     {
-        for (long long row = first; row < past; ++row) {
-            const long long *part = parts + row * stride;
-            const auto s = source(row, 0);
+        this->enter(of);
+        this->listed.go_back(this->lag, n + 1);
+        for (long long i = 0; i < this->size; ++i) {
+            const long long row = this->row_0 + i, *part = this->part_of(i);
+            const auto s = source(i);
             nd_before<PRE, POST, MODULATORS> e;
-            Values values = values_before(row, n, axonal);
+            Values values = values_before(row, n);
             e.arrival = n - s.last;
             for (int v = 0; v < PRE; ++v) e.x[v] = s.x[v];
             for (int v = 0; v < MODULATORS; ++v) e.level[v] = level[v], e.dosed[v] = n - dosed[v];
@@ -78,15 +84,15 @@ struct nd_all_synapses : nd_arrivals<Rule, Code, Slot, depth> {
         }
     }
 
-    /* Run the text of an interval for the synapses of some rows, in step n. */
-    template <int which, int SUMS>
-    void run_every(long long first, long long past, int n, int axonal, const long long *sums)
+    /* Run the text of an interval for the synapses of a block, in step n. */
+    template <int which, int SUMS> void run_every(int of, int n, const long long *sums)
     {
+        this->enter(of);
         real now_[MODULATORS + 1];
         for (int v = 0; v < MODULATORS; ++v) now_[v] = rule.dosed(v, level[v], n - dosed[v], 0);
-        for (long long row = first; row < past; ++row) {
-            const long long *part = parts + row * stride;
-            const Values of_row = values_before(row, n, axonal);
+        for (long long i = 0; i < this->size; ++i) {
+            const long long row = this->row_0 + i, *part = this->part_of(i);
+            const Values of_row = values_before(row, n);
             ND_SIMD
             for (long long p = part[0]; p < part[1]; ++p) {
                 real state[OWN];

@@ -1,5 +1,7 @@
 /* Arrivals of spikes at synapses that learn: what is known of their sources, and which synapses they
  * reach. */
+#include "source_spikes.h"
+
 #define ND_QUEUE 128        /* arrivals that wait for what is prefetched, */
 #define ND_SOURCES_AHEAD 8  /* those whose synapses are prefetched meanwhile */
 
@@ -10,38 +12,110 @@ struct nd_arrivals : nd_learning<Rule, Code, Slot, depth> {
     using Batches::arrivals, Batches::pre, Batches::PRE, Batches::swept, Batches::back, Batches::forward;
     using Batches::now, Batches::width, Batches::end, Batches::b;
     typedef typename Batches::Source Source;
-    struct { long long row; int count, forward, back; } queue[ND_QUEUE];
+    const long long *block;     /* of rows with equal a, f and b (`plan/spikes/learning_rows.py`), */
+    const long long *first_of;  /* (blocks, 2): the first source of each, and which row of it */
+    int blocks, thread, each;   /* rows of a source at most */
+    int least, most;            /* steps from a source to its synapses; */
+    int lag;                    /* those of the present block, */
+    long long first, size, row_0;   /* its first source, their number, and the first row; */
+    const long long *part_0;    /* shares of that row: those of a source lie side by side, as spikes that
+                                 * reach one row reach the next one soon, when a cache still holds it */
+    nd_source_spikes<Rule> listed;
+    struct { const long long *part; long long spike; int lag, forward, back; } queue[ND_QUEUE];
     int queued = 0;
 
-    Source source(long long row, int count) const
+    void enter(int of)
+    {
+        const long long *const one = block + 6 * of;
+        lag = (int)one[0];
+        first = first_of[2 * of];
+        part_0 = parts + (first * each + first_of[2 * of + 1]) * stride;
+        size = one[2] - one[1];
+        row_0 = one[3];
+        forward = (int)one[4];
+        back = (int)one[5];
+    }
+
+    const long long *part_of(long long i) const { return part_0 + i * each * stride; }
+
+    /* What is known of source i of the present block, as `listed.before` has it. */
+    Source source(long long i) const
     {
         Source s;
-        s.last = arrivals[2 * row];
-        s.earlier = arrivals[2 * row + 1];
+        const long long j = first + i;
+        listed.fill(s, listed.before + 2 * j, listed.traces_before + 2 * PRE * j, lag);
+        set(s, 0);
+        return s;
+    }
+
+    void set(Source &s, int count) const
+    {
         s.from = nd_order<Rule>::pending_from(s.last, (int)swept[0]);
         s.back = back;
         s.count = count;
         s.slots = now + (unsigned)forward * width;
         s.slots -= s.slots >= end ? end : 0;
-        for (int v = 0; v < PRE; ++v) {
-            s.x[v] = pre[v][2 * row];
-            s.x_earlier[v] = pre[v][2 * row + 1];
-        }
-        return s;
     }
 
-    /* `count` spikes of a source arrive in step n: what is known of it is prefetched first. */
-    void expect(long long row, int count, int n)
+    /* Before step n nothing is known of sources but what is stored of each row. */
+    void begin(int n)
     {
-        if (count <= 0) return;
+        listed.forget(n > most ? n - most : 0, n);
+        for (int of = 0; of < blocks; ++of) {
+            enter(of);
+            for (long long i = 0; i < size; ++i) {
+                const long long row = row_0 + i, j = first + i, *const part = part_of(i) - thread;
+                if (part[0] == part[stride - 1] || !listed.knows_less(j, lag)) continue;
+                for (int e = 0; e < 2; ++e) {
+                    const int last = arrivals[2 * row];
+                    listed.known[2 * j + e] = last == ND_NEVER ? last : last - lag;
+                    for (int v = 0; v < PRE; ++v) listed.traces[2 * (PRE * j + v) + e] = pre[v][2 * row];
+                }
+            }
+        }
+    }
+
+    /* Store what each row knows before step n. */
+    void store(int n)
+    {
+        for (int of = 0; of < blocks; ++of) {
+            enter(of);
+            listed.go_back(lag, n);
+            for (long long i = 0; i < size; ++i) {
+                const Source s = source(i);
+                const long long row = row_0 + i;
+                arrivals[2 * row] = s.last;
+                arrivals[2 * row + 1] = s.earlier;
+                for (int v = 0; v < PRE; ++v) {
+                    pre[v][2 * row] = s.x[v];
+                    pre[v][2 * row + 1] = s.x_earlier[v];
+                }
+            }
+        }
+    }
+
+    /* Let all spikes arrive that are due in step n. */
+    void arrive(int n)
+    {
+        for (int of = 0; of < blocks; ++of) {
+            enter(of);
+            if (n < lag) continue;
+            const long long begin = listed.of_row(n - lag), past = begin + listed.count[(n - lag) % listed.lists];
+            for (long long spike = begin; spike < past; ++spike) {
+                const long long i = listed.spike[4 * spike] - first;
+                if (i >= 0 && i < size) expect(part_of(i), spike, n);
+            }
+        }
+        take_queue(n);
+        this->template advance<ND_ARRIVAL>(n);
+    }
+
+    /* A listed spike arrives in step n: where its synapses lie is prefetched first. */
+    void expect(const long long *part, long long spike, int n)
+    {
         if (queued == ND_QUEUE) take_queue(n);
-        __builtin_prefetch(parts + row * stride);
-        __builtin_prefetch(arrivals + 2 * row, 1);
-        for (int v = 0; v < PRE; ++v) __builtin_prefetch(pre[v] + 2 * row, 1);
-        queue[queued].row = row;
-        queue[queued].count = count;
-        queue[queued].forward = forward;
-        queue[queued++].back = back;
+        __builtin_prefetch(part);
+        queue[queued++] = {part, spike, lag, forward, back};
     }
 
     /* Let the spikes of the queue arrive, while the synapses of the next ones are prefetched. */
@@ -50,53 +124,28 @@ struct nd_arrivals : nd_learning<Rule, Code, Slot, depth> {
         const int forward_next = forward, back_next = back;
         for (int i = 0; i < queued + ND_SOURCES_AHEAD; ++i) {
             if (i < queued) {
-                const long long p = parts[queue[i].row * stride];
+                const long long p = queue[i].part[0];
                 __builtin_prefetch(code + p);
                 for (int v = 0; v < OWN; ++v) __builtin_prefetch(own[v] + p, 1);
             }
             if (i < ND_SOURCES_AHEAD) continue;
             const auto &q = queue[i - ND_SOURCES_AHEAD];
+            const int *const spike = listed.spike + 4 * q.spike;
             forward = q.forward;
             back = q.back;
-            add<ND_ARRIVAL>(q.row, source(q.row, q.count), n);
+            Source s;
+            listed.fill(s, spike + 2, listed.spike_traces + 2 * PRE * q.spike, q.lag);
+            set(s, spike[1]);
+            add<ND_ARRIVAL>(q.part, s, n);
         }
-        for (int first = 0; first < queued; first += ND_BATCH_LANES) note_arrivals(first, n);
         queued = 0;
         forward = forward_next;
         back = back_next;
     }
 
-    /* Some sources of the queue have spikes that arrive in step n: what is known of them then. Their
-     * traces are advanced side by side. */
-    void note_arrivals(int first, int n)
+    /* Put the synapses of a row into the batch; advance it whenever it is full. */
+    template <nd_reason why> void add(const long long *part, const Source &s, int n)
     {
-        const int left = queued - first, m = left < ND_BATCH_LANES ? left : ND_BATCH_LANES;
-        int steps[ND_BATCH_LANES] = {};
-        real count[ND_BATCH_LANES] = {};
-        for (int i = 0; i < m; ++i) {
-            int *const at = arrivals + 2 * queue[first + i].row;
-            steps[i] = n - at[0];
-            count[i] = (real)queue[first + i].count;
-            at[1] = at[0];
-            at[0] = n;
-        }
-        for (int v = 0; v < PRE; ++v) {
-            real x[ND_BATCH_LANES] = {}, next[ND_BATCH_LANES];
-            for (int i = 0; i < m; ++i) x[i] = pre[v][2 * queue[first + i].row];
-            ND_SIMD
-            for (int i = 0; i < ND_BATCH_LANES; ++i) next[i] = rule.pre_after(v, x[i], steps[i], count[i]);
-            for (int i = 0; i < m; ++i) {
-                real *const at = pre[v] + 2 * queue[first + i].row;
-                at[1] = x[i];
-                at[0] = next[i];
-            }
-        }
-    }
-
-    /* Put the synapses of a source into the batch; advance it whenever it is full. */
-    template <nd_reason why> void add(long long row, const Source &s, int n)
-    {
-        const long long *part = parts + row * stride;
         for (long long p = part[0]; p < part[1];) {
             if (b.count == ND_BATCH) this->template advance<why>(n);
             const long long room = ND_BATCH - b.count, left = part[1] - p;

@@ -27,16 +27,18 @@ def padded(count: int) -> int:
     return -(-count // LANES) * LANES
 
 
-def aligned(size: int, dtype: DTypeLike) -> NDArray[Any]:
-    """Return ``size`` zeros that begin at a cache line.
+def aligned(size: int, dtype: DTypeLike, sparse: bool = False) -> NDArray[Any]:
+    """Return ``size`` zeros that begin at a cache line; if ``sparse``, pages come when written.
 
     Each array begins five lines further within its page than the one before: a loop that reads
     many arrays at one index would otherwise find them all at the same place of the page, where
     a load has to wait for a store to another array.
     """
     dtype = np.dtype(dtype)
-    raw = np.empty(size * dtype.itemsize + 2 * PAGE, dtype=np.uint8)
-    raw[:] = 0  # empty, then written: large arrays get large pages
+    make = np.zeros if sparse else np.empty
+    raw = make(size * dtype.itemsize + 2 * PAGE, dtype=np.uint8)
+    if not sparse:
+        raw[:] = 0  # empty, then written: large arrays get large pages
     stagger = next(_turn) * 5 * LINE % PAGE
     first = -raw.ctypes.data % PAGE + stagger
     return raw[first : first + size * dtype.itemsize].view(dtype)

@@ -15,7 +15,7 @@ from ...plan.arrays import (
     depth,
     width,
 )
-from ...plan.spikes.learning import LearningPlan
+from ...plan.spikes.learning import LISTED, LearningPlan
 from ...plan.sums.gather import learning_part
 from ..component import ComponentText
 from ..rules import RuleText
@@ -29,6 +29,19 @@ def learning_texts(main: FanoutText) -> list[LearningText]:
 
 
 _CODES = {"uint16": "unsigned short", "int32": "int"}
+
+_OF_SOURCES = {
+    "known": ("known spikes", "int", "2 * nd_l.listed.sources"),
+    "traces": ("known traces", "real", "2 * {traces} * nd_l.listed.sources"),
+    "before": ("spikes before", "int", "2 * nd_l.listed.sources"),
+    "traces_before": ("traces before", "real", "2 * {traces} * nd_l.listed.sources"),
+    "spike": ("listed spikes", "int", "4 * nd_l.listed.lists * nd_l.listed.sources"),
+    "spike_traces": (
+        "listed traces", "real", "2 * {traces} * nd_l.listed.lists * nd_l.listed.sources"
+    ),
+    "count": ("listed counts", "long long", "(nd_l.listed.lists + 7) / 8 * 8"),
+}  # fmt: skip
+"""Member of `nd_source_spikes` -> array of the plan, its type, and numbers of a thread."""
 
 
 class LearningText:
@@ -72,14 +85,13 @@ class LearningText:
     def step(self) -> list[str]:
         """Return the lines of a step: spikes of targets, intervals, arrivals."""
         sweep = [*self._sweep("nd_k"), "nd_l.swept_before(nd_begin, nd_end, (int)nd_k);"]
-        lines = [*self._declare(), *self._spikes()]
+        lines = [*self._declare(), *self._spikes(), *self._list("nd_k - nd_l.least")]
         lines += block("if (nd_l.full())", sweep)
         for i, name in enumerate(self.plan.rule.every):
             interval = self.component.arguments.integer(Key(self.owner, Kind.SIZE, f"every {name}"))
             run = [*sweep, *block("if (nd_l.learns)", self._every(i))]
             lines += block(f"if (nd_k > 0 && nd_rest(nd_k, {interval}) == 0)", run)
-        last = ["nd_l.take_queue((int)nd_k);", "nd_l.advance<ND_ARRIVAL>((int)nd_k);"]
-        return block("", [*lines, *self._doses(), *self._arrivals(), *last, *self._each_step()])
+        return block("", [*lines, *self._doses(), "nd_l.arrive((int)nd_k);", *self._each_step()])
 
     def _each_step(self) -> list[str]:
         """Return the lines that run the text of each step, after the events of this step."""
@@ -89,17 +101,13 @@ class LearningText:
         if self.plan.rule.on_spike or self.plan.rule.between:
             swept = "nd_l.swept_before(nd_begin, nd_end, (int)nd_k + 1);"
             lines = [*self._sweep("(nd_k + 1)"), swept]
-        lines += self._each_block("nd_l.run_step({rows}, (int)nd_k, (int)nd_of[0]);")
+        lines += self._each_block("nd_l.run_step(nd_b, (int)nd_k);")
         return block("if (nd_l.learns)", lines)
 
-    def _each_block(self, call: str) -> list[str]:
+    @staticmethod
+    def _each_block(call: str) -> list[str]:
         """Return a loop that makes a call for each block of rows with equal a, f and b."""
-        each = [
-            f"const long long *nd_of = {self._pointer('block', 'const long long')} + 6 * nd_b;",
-            "nd_l.back = (int)nd_of[5];",
-            call.format(rows="nd_of[3], nd_of[3] + nd_of[2] - nd_of[1]"),
-        ]
-        return block(f"for (int nd_b = 0; nd_b < (int){self._size('blocks')}; ++nd_b)", each)
+        return block("for (int nd_b = 0; nd_b < nd_l.blocks; ++nd_b)", [call])
 
     def _rows_of(self, value: ValueRead) -> str:
         """Return the rows of a variable that a text reads; those of targets from their first on."""
@@ -117,16 +125,17 @@ class LearningText:
 
     def _every(self, i: int) -> list[str]:
         """Return the lines that run the text of an interval, after the sums that it reads."""
-        rows, count = self._size("rows"), len(self.rule.sums[i])
+        count = len(self.rule.sums[i])
         sums = "nd_sums" if count else "nullptr"
-        run = f"nd_l.run_every<{i}, {count}>({{rows}}, (int)nd_k, (int)nd_of[0], {sums});"
+        run = f"nd_l.run_every<{i}, {count}>(nd_b, (int)nd_k, {sums});"
         if not count:
             return self._each_block(run)
         lines = [f"long long *nd_sums = {self._pointer('sums', 'long long')};"]
         for v in range(count):
             clear = "for (long long nd_j = nd_begin; nd_j < nd_end; ++nd_j)"
             lines.append(f"{clear} nd_sums[{v} * nd_l.width + nd_j] = 0;")
-            lines.append(f"nd_l.add_up<{i}>(0, {rows}, {v}, nd_sums + {v} * nd_l.width);")
+            add = f"nd_l.add_up<{i}>(nd_b, {v}, nd_sums + {v} * nd_l.width);"
+            lines += self._each_block(add)
         return [*lines, *self._each_block(run)]
 
     def _doses(self) -> list[str]:
@@ -170,7 +179,8 @@ class LearningText:
         if self.plan.rule.doses():
             dosed = f"if ({self._pointer('dosing', 'const long long')}[0])"
             sweep = [*block(dosed, self._dosed()), *block("else", sweep)]
-        return block("", [*self._declare(), *sweep])
+        known = [*self._list("nd_k - 1 - nd_l.least"), *sweep, "nd_l.store((int)nd_k);"]
+        return block("", [*self._declare(), *known])
 
     def _declare(self) -> list[str]:
         """Declare ``nd_l``: all that belongs to the connections, and the share of this thread."""
@@ -183,6 +193,10 @@ class LearningText:
             "rule": "nd_rule",
             "parts": f"{self._pointer('parts', 'const long long')} + nd_u",
             "stride": f"(int){threads} + 1",
+            "thread": "nd_u",
+            "each": f"(int){self._size('rows of a source')}",
+            "block": self._pointer("block", "const long long"),
+            "blocks": f"(int){self._size('blocks')}",
             "code": self._pointer("code", f"const {code}"),
             "places": self._size("places"),
             "spikes": self._pointer("spikes", "int"),
@@ -202,6 +216,7 @@ class LearningText:
             "largest": a.scalar(Key(self.owner, Kind.PARAMETER, "largest sent")),
             "longest_back": f"(int){self._size('longest back')}",
             **self._units(),
+            **self._sources(),
         }  # fmt: skip
         for i, value in enumerate(rule.values_read("on_arrival")):
             given[f"value[{i}]"] = f"nd_rows_of_values{self._rows_of(value)}"
@@ -247,16 +262,32 @@ class LearningText:
         call = f"nd_l.spike((int)(nd_e - {own}), (int)nd_k);"
         return each_event(spec, a, self.plan.variable, f"{own} + nd_begin", f"{own} + nd_end", call)
 
-    def _arrivals(self) -> list[str]:
-        """Return the lines that find the spikes that arrive in this step, and deliver them."""
-        blocks = self._pointer("block", "const long long")
-        call = "nd_l.expect({source}, {count}, (int)nd_k);"
-        return each_spike(
-            self.component.spec, self.component.arguments, self.access.variable,
-            (blocks, 6, self._size("blocks")), call,
-            ["nd_l.forward = (int)nd_of[4];", "nd_l.back = (int)nd_of[5];"],
-        )  # fmt: skip
+    def _sources(self) -> dict[str, str]:
+        """Return where a thread keeps what it knows of the sources and of their spikes."""
+        out = {"first_of": self._pointer("first sources", "const long long")}
+        out |= {
+            "least": f"(int){self._size('least lag')}",
+            "most": f"(int){self._size('most lag')}",
+        }
+        given = {"lists": "nd_l.most - nd_l.least + 1", "sources": self._size("sources")}
+        given["next"] = f"nd_l.swept + {LISTED}"
+        for member, (name, kind, size) in _OF_SOURCES.items():
+            numbers = size.format(traces=len(self.plan.rule.pre))
+            given[member] = f"{self._pointer(name, kind)} + {numbers} * nd_u"
+        return out | {f"listed.{member}": value for member, value in given.items()}
 
-    def _sweep(self, step: str, why: str = "ND_SWEEP") -> list[str]:
+    def _list(self, last: str) -> list[str]:
+        """Return the lines that list the spikes of rows that are not listed yet, to a last one."""
+        found = each_spike(
+            self.component.spec, self.component.arguments, self.access.variable,
+            (self._pointer("ranges of sources", "const long long"), 4, self._size("ranges")),
+            "nd_l.listed.add(nd_rule, {source}, {count}, (int)nd_k);",
+        )  # fmt: skip
+        rows = f"for (long long nd_r = nd_l.listed.next[0] - 1; nd_r <= {last}; ++nd_r)"
+        each = ["nd_l.listed.open(nd_r);", "const long long nd_k = nd_r;", *found]
+        return ["if (nd_l.listed.next[0] == 0) nd_l.begin((int)nd_k);", *block(rows, each)]
+
+    @staticmethod
+    def _sweep(step: str, why: str = "ND_SWEEP") -> list[str]:
         """Return the lines that apply what all synapses of the thread saw before a step."""
-        return self._each_block(f"nd_l.sweep<{why}>({{rows}}, (int){step});")
+        return [f"nd_l.sweep<{why}>((int){step});"]

@@ -59,6 +59,9 @@ RECENT = 8
 SHORT_PIECE = 32
 """Connections that a warp takes at once of rows that have some hundreds at most."""
 
+LISTED = 6
+"""Word of ``swept_step``: on a CPU 1 + the row of spikes of sources that is listed next."""
+
 MODULATORS = 8
 """Modulators of a rule at most."""
 
@@ -157,8 +160,8 @@ class LearningPlan(Gather):
             return Key(owner, Kind.WEIGHT, name)
         if name in ("per_unit", "one_per_unit"):
             return Key(owner, Kind.CONSTANT, name)
-        index = ("code", "block", "parts", "begin", "scanned", "about")
-        if name in index or name.startswith(("released ", "seen ")):
+        index = ("code", "block", "parts", "begin", "scanned", "about", "first sources")
+        if name in index or name.startswith(("released ", "seen ", "ranges ")):
             return Key(owner, Kind.INDEX, name)
         return Key(owner, Kind.HISTORY, name)
 
@@ -194,7 +197,8 @@ class LearningPlan(Gather):
         if any(sums):
             size = (sum(sums) if self.threads else max(sums)) * self.width
             of_target.append(zeros(self.key(owner, "sums"), size, np.int64, Role.SCRATCH))
-        out += [*of_target, *of_source, *(self._lists(owner, real) if self.threads else [])]
+        lists = self._lists if self.threads else self._listed
+        out += [*of_target, *of_source, *lists(owner, real)]
         learning = np.full(8, int(self.learns), np.int64)
         out.append(row(self.key(owner, "learning"), learning, Role.LEARNED))
         out += [row(Key(owner, Kind.SIZE, name), size) for name, size in self.limits.items()]
@@ -209,6 +213,22 @@ class LearningPlan(Gather):
     def threads(self) -> bool:
         """Whether the plan is for a GPU."""
         return "begin" in self.arrays
+
+    def _listed(self, owner: Owner, real: DTypeLike) -> list[Array]:
+        """Return the rows by which a thread of a CPU knows of spikes (`source_spikes.h`)."""
+        sources, traces = self.limits["sources"], 2 * len(self.rule.pre)
+        lists = self.limits["most lag"] - self.limits["least lag"] + 1
+        sizes = {
+            "known spikes": (2 * sources, np.int32), "known traces": (traces * sources, real),
+            "spikes before": (2 * sources, np.int32), "traces before": (traces * sources, real),
+            "listed spikes": (4 * lists * sources, np.int32),
+            "listed traces": (traces * lists * sources, real),
+            "listed counts": (-(-lists // 8) * 8, np.int64),
+        }  # fmt: skip
+        return [
+            zeros(self.key(owner, name), size, kind, Role.OF_THREAD)
+            for name, (size, kind) in sizes.items()
+        ]
 
     def _lists(self, owner: Owner, real: DTypeLike) -> list[Array]:
         """Return the rows by which the warps of a GPU know of arrivals."""
@@ -336,7 +356,7 @@ def learn_by_source(
         gather.limits["most"] = int(degree.max())
         gather.limits["pieces"] = int((-(-degree // gather.piece)).sum())
     else:
-        gather.parts = ThreadRanges(rows.first, arrays["code"], width, rows.block)
+        _of_threads(gather, rows)
     gather.cost = per_slice(gather.degree)
     return gather
 
@@ -358,6 +378,19 @@ def _seen(layout: Layout, links: Connections, rows: LearningRows) -> dict[str, N
         column[has] = element_of(layout, source, value.variable(links.variable))
         out[f"seen {value.symbol}"] = column
     return out
+
+
+def _of_threads(gather: LearningPlan, rows: LearningRows) -> None:
+    """Add what the threads of a CPU need: their shares, and where the sources are."""
+    each, place = rows.beside()
+    code: Any = gather.arrays["code"]
+    gather.parts = ThreadRanges(rows.first, code, gather.width, rows.block, place=place)
+    ranges = gather.arrays["ranges of sources"] = rows.ranges
+    gather.arrays["first sources"] = rows.sources
+    gather.limits |= {"ranges": len(ranges), "rows of a source": each}
+    gather.limits["sources"] = int((ranges[:, 2] - ranges[:, 1]).sum())
+    lags = rows.block[:, 0]
+    gather.limits |= {"least lag": int(lags.min()), "most lag": int(lags.max())}
 
 
 def _about(rows: LearningRows) -> tuple[NDArray[np.int32], NDArray[np.int32]]:

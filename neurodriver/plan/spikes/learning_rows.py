@@ -14,7 +14,7 @@ from ...native.buffers import aligned
 from ..delays import axonal_of, forward_of, times_of
 from ..edges import element_of
 from ..layout import Layout
-from ..sorting import stable_order
+from ..sorting import stable_order, times_before
 from .drawn import constant
 from .source_rows import blocks_of
 
@@ -47,6 +47,32 @@ class LearningRows:
     degree: NDArray[np.int64]
     weight: NDArray[np.float64]
     rank: NDArray[np.int64] | None
+
+    @property
+    def ranges(self) -> NDArray[np.int64]:
+        """Where sources lie, (n, 4): 0, first element, end, first source."""
+        ends = np.unique(self.block[:, 1:3], axis=0)
+        size = ends[:, 1] - ends[:, 0]
+        return np.column_stack([np.zeros_like(size), ends, np.cumsum(size) - size])
+
+    @property
+    def sources(self) -> NDArray[np.int64]:
+        """First source of each block, and which of the rows of a source it has, (blocks, 2).
+
+        Blocks whose synapses stand elsewhere on their way have the same sources.
+        """
+        ranges = self.ranges
+        which = np.searchsorted(ranges[:, 1], self.block[:, 1])
+        return np.column_stack([ranges[which, 3], times_before(which)])
+
+    def beside(self) -> tuple[int, NDArray[np.int64]]:
+        """Return the most rows of a source, and where each row lies beside those of its source."""
+        first, among = self.sources.T
+        each = int(among.max()) + 1
+        place = np.zeros(len(self.first) - 1, np.int64)
+        for (_, begin, end, row, *_), source, n in zip(self.block, first, among, strict=True):
+            place[row : row + end - begin] = (source + np.arange(end - begin)) * each + n
+        return each, place
 
 
 def rows_of(layout: Layout, number: int, variable: str, links: Connections) -> LearningRows:

@@ -27,6 +27,8 @@ class ThreadRanges:
         Of sources, as `SourceRows` has them.
     single : (blocks,) bool or None
         In which blocks each source has one connection at most, as `singles` finds them.
+    place : (sources,) int64 or None
+        Where the offsets of each source lie; None: one after the other.
     """
 
     first: NDArray[np.int64]
@@ -34,6 +36,7 @@ class ThreadRanges:
     width: int
     blocks: NDArray[np.int64]
     single: NDArray[np.bool_] | None = None
+    place: NDArray[np.int64] | None = None
 
     def of(self, cuts: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the offsets of the shares of threads that own the targets between ``cuts``.
@@ -41,6 +44,7 @@ class ThreadRanges:
         Returns
         -------
         (sources, threads + 1) int64
+            Where `place` is given, by it; other rows are zeros.
         """
         out = np.empty((len(self.first) - 1, len(cuts)), dtype=np.int64)
         out[:, 0], out[:, -1] = self.first[:-1], self.first[1:]
@@ -52,7 +56,11 @@ class ThreadRanges:
                 below = (code % self.width < cuts[thread]) & (low < high)
                 low, high = np.where(below, middle + 1, low), np.where(below, high, middle)
             out[:, thread] = low
-        return out
+        if self.place is None:
+            return out
+        ordered = np.zeros((int(self.place.max(initial=-1)) + 1, len(cuts)), np.int64)
+        ordered[self.place] = out
+        return ordered
 
     def blocks_of(self, parts: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the blocks of each thread, which begin and end with sources of its own targets.
