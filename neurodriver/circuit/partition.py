@@ -195,9 +195,11 @@ def _dealt(circuit: Circuit, cluster: Numbers, work: NDArray[np.float64], parts:
     order = np.lexsort((-work, population))  # stable
     number = np.arange(len(order)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     turn, place = np.divmod(number, parts)
-    back = (turn + population[order]) % 2 == 1  # parts 0, 1, ..., then back: ..., 1, 0
+    whole = turn < np.repeat(sizes // parts, sizes)
+    back = whole & (turn % 2 == 1)  # parts 0, 1, ..., then back: ..., 1, 0
+    begin = np.cumsum(sizes) - sizes  # a population goes on where the one before ended
     part = np.empty(len(order), np.int64)
-    part[order] = np.where(back, parts - 1 - place, place)
+    part[order] = (np.where(back, parts - 1 - place, place) + np.repeat(begin, sizes)) % parts
     return part
 
 

@@ -86,14 +86,47 @@ def test_bits_of_the_whole(parts: int, least: int, monkeypatch: pytest.MonkeyPat
     assert_alike(ran(circuit, inputs, None), ran(circuit, inputs, parts))
 
 
-@pytest.mark.parametrize("seed", [1, 2])
-def test_random_parts(seed: int, dtype: str) -> None:
+def test_random_parts(dtype: str) -> None:
     """Synapses go with their targets, whichever parts somebody has chosen."""
-    circuit, inputs = network(50, seed)
-    part = np.random.default_rng(seed).integers(0, 3, circuit.count)
+    circuit, inputs = network(50, 1)
+    part = np.random.default_rng(1).integers(0, 3, circuit.count)
     cluster = clusters(circuit)
     of = part[np.unique(cluster, return_index=True)[1]][cluster]
     assert_alike(ran(circuit, inputs, None, dtype=dtype), ran(circuit, inputs, of, dtype=dtype))
+
+
+def test_odd_populations() -> None:
+    """One neuron, one that only reaches itself, none that is reached; no delay and a long one.
+
+    Several projections join the same populations; some learn, some carry graded values.
+    """
+    lif, graded = model("LeakyIAFDelta"), model("GradedNeuron")
+    one, two, many = (nd.Population(lif, n, name=f"of {n}", **LIF) for n in (1, 2, 23))
+    alone = nd.Population(lif, 1, name="alone", **LIF)
+    level = {"time_constant": 3.0, "bias": nd.Uniform(0.1, 1.0)}
+    a, b = (nd.Population(graded, n, name=f"graded {n}", **level) for n in (1, 5))
+    learns = nd.PairSTDP(w_max=9.0, A_plus=0.1)
+    given: list[tuple[Any, Any, Any, Any, float, Any]] = [
+        (one, many, nd.AllToAll(), 3.0, 0.0, None),
+        (one, many, nd.FixedTotal(9), 4.0, 50 * DT, None),
+        (two, many, nd.FixedInDegree(4), nd.Uniform(1.0, 5.0), 3 * DT, learns),
+        (many, one, nd.FixedProbability(0.0), 1.0, DT, None),
+        (many, two, nd.FixedOutDegree(2), 2.0, 4000 * DT, None),
+        (many, many, nd.OneToOne(), 2.0, nd.Uniform(DT, 9 * DT), None),
+        (alone, alone, nd.OneToOne(), 1.0, 2 * DT, None),
+        (a, b, nd.AllToAll(), 0.5, 2 * DT, None),
+        (b, a, nd.AllToAll(), -0.5, 7 * DT, None),
+    ]
+    links = [
+        nd.Projection(pre, post, rule, weight=weight, delay=delay, name=f"l{i}",
+                      receptor="r" if post in (a, b) else "spike_state", plasticity=learned)
+        for i, (pre, post, rule, weight, delay, learned) in enumerate(given)
+    ]  # fmt: skip
+    circuit = nd.Circuit([one, two, many, alone, a, b], links, seed=1)
+    inputs = [nd.StepInput("I", pop.uids, 12.0) for pop in (one, two, many, alone)]
+    assert_alike(ran(circuit, inputs, None), ran(circuit, inputs, 3))
+    with pytest.raises(nd.CircuitError, match=r"34 parts are asked for, .* take at most 33"):
+        nd.LPU(circuit, DT, parts=34, backend="cpu")
 
 
 def test_a_zoo_in_parts(tmp_path: Path) -> None:
@@ -208,6 +241,16 @@ def test_populations_are_dealt_over_all_parts(parts: int) -> None:
     for first, last in ((0, 40), (40, 49)):
         each = np.bincount(of[first:last], minlength=parts)
         assert each.max() - each.min() <= 1
+
+
+@pytest.mark.parametrize("sizes", [(1, 1, 1), (2, 1, 1), (1, 5, 1), (1,) * 12])
+def test_no_part_is_empty(sizes: tuple[int, ...]) -> None:
+    """Small populations are distributed one after the other, so all parts get some of them."""
+    cells = [nd.Population(model("LeakyIAFDelta"), n, name=f"p{i}", **LIF)
+             for i, n in enumerate(sizes)]  # fmt: skip
+    for parts in range(1, min(sum(sizes), 6) + 1):
+        each = np.bincount(partition(nd.Circuit(cells), parts), minlength=parts)
+        assert each.min() > 0 and each.max() - each.min() <= 1
 
 
 def test_random_connections_are_not_cut(monkeypatch: pytest.MonkeyPatch) -> None:
