@@ -353,7 +353,7 @@ FEATURES: dict[str, tuple[Run, dict[str, Any]]] = {
         _recorder(nd.MemoryRecorder, seeds.populations), {"record": [("cells.V", None)]}
     ),
     "plot_recording": (_plot, {"recording": ..., "variables": ["V"], "uids": None, "title": None,
-                               "between": None, "start": None, "stop": None, "ax": None}),
+                               "start": None, "stop": None, "ax": None}),
     "compare": (_compare, {"runs": ..., "by": "population", "start": 0.0, "stop": None,
                            "circuit": None}),
     "events": (_result("events"), {"variable": "spike_state"}),
