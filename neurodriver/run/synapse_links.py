@@ -96,12 +96,16 @@ class LinkedSets:
     def _bind(self, program: Program, backends: Sequence[Backend]) -> bool:
         """Find where the program has states and weights."""
         states, sent, places = {}, {}, {}
+        stored = {one: self._stored(program, backends, one) for one in self._connections()}
         for name, link in self._links.items():
             states[name] = np.array(
                 [[self._states(one, of) for of in link.ends] for one in backends], np.uint64
             )
             if link.name:
-                sent[name], places[name] = self._carried(program, backends, link)
+                assert link.order is not None
+                sent[name], of_edge = stored[link.name]
+                places[name] = place = np.empty(len(link.order), np.int32)
+                place[link.order] = of_edge[link.first : link.first + len(link.order)]
         self.sets.bind(states, sent, places)
         return True
 
@@ -121,24 +125,25 @@ class LinkedSets:
         key = Key(PopulationOwner(number), Kind.STATE, name)
         return backend.live.address(key) if key in backend.program.arrays else 0
 
+    def _connections(self) -> set[str]:
+        """Return the names of the connections that carry weights."""
+        return {link.name for link in self._links.values() if link.name}
+
     @staticmethod
-    def _carried(
-        program: Program, backends: Sequence[Backend], link: Linked
+    def _stored(
+        program: Program, backends: Sequence[Backend], name: str
     ) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
-        """Return where the weights of some connections are, and where each synapse is there."""
+        """Return where the weights of some connections are, and where each of them is there."""
         sets = learning_connections(program.circuit)
-        found = [one for one in sets if one.name == link.name]
+        found = [one for one in sets if one.name == name]
         parts = Synapses(backends[0], found[0]).parts if found else []
         if len(parts) != 1:
-            raise NeurodriverError(f"{quoted(link.name)}: no connections into one population")
+            raise NeurodriverError(f"{quoted(name)}: no connections into one population")
         (part,) = parts
-        assert link.order is not None
         stored = np.empty(part.plan.edges, np.int32)
         stored[part.plan.order] = part.plan.places
-        place = np.empty(len(link.order), np.int32)
-        place[link.order] = stored[link.first : link.first + len(link.order)]
         key = part.key("weight")
-        return np.array([one.live.address(key) for one in backends], np.uint64), place
+        return np.array([one.live.address(key) for one in backends], np.uint64), stored
 
     def close(self) -> None:
         """Give the memory back."""
