@@ -112,15 +112,15 @@ def test_the_large_optic_lobe_takes_patches() -> None:
 
 def test_patches_are_chosen_where_they_are_faster() -> None:
     """Nobody says whether connections are stored; spikes elsewhere keep them stored."""
-    for extent, form in ((30, "patches"), (15, "lattice")):
-        assert compiled(optic_lobe.from_rules(extent)).gathers[0, "r"].form == form
-    lobe = optic_lobe.from_rules(30)
-    assert compile_circuit(lobe, 1e-3, "float32").gathers[0, "r"].form != "patches"  # on a CPU
+    lobe = optic_lobe.from_rules(24)
     every = [one.not_stored() for one in lobe.connections if isinstance(one, Drawn)]
-    one = lobe.with_parts(lobe.groups, every)
-    tables = [dict(compiled(c).gathers[0, "r"].arrays) for c in (lobe, one)]
+    plans = [compiled(c).gathers[0, "r"] for c in (lobe, lobe.with_parts(lobe.groups, every))]
+    assert [plan.form for plan in plans] == ["patches", "patches"]
+    tables = [dict(plan.arrays) for plan in plans]
     assert tables[0].keys() == tables[1].keys()
     assert all((tables[0][name] == tables[1][name]).all() for name in tables[0])
+    assert compiled(optic_lobe.from_rules(15)).gathers[0, "r"].form == "lattice"
+    assert compile_circuit(lobe, 1e-3, "float32").gathers[0, "r"].form != "patches"  # on a CPU
     spiking = nd.Population("LeakyIAFDelta", 3, name="s", **CELL)
     mixed = lobe.with_parts([*lobe.groups, *nd.Circuit([spiking]).groups], lobe.connections)
     assert compiled(mixed).gathers[0, "r"].form == "lattice"
@@ -199,7 +199,7 @@ def test_which_warp_has_what(
         assert not any(kept)
 
 
-@pytest.mark.parametrize("timers", [False, True])
+@pytest.mark.parametrize(("timers", "dtype"), [(False, "float64"), (True, "float32")])
 def test_registers_suffice(timers: bool, dtype: str) -> None:
     program = compiled(optic_lobe.from_rules(60, stored=False), dtype)
     units, word = generate(program).tasks, program.dtype.itemsize
@@ -208,7 +208,7 @@ def test_registers_suffice(timers: bool, dtype: str) -> None:
     check_no_spills(device_text(parts, dtype, replace(plan.shape, timers=timers)))
 
 
-@pytest.mark.parametrize("cells", [700, 200_000])
+@pytest.mark.parametrize(("cells", "dtype"), [(700, "float32"), (200_000, "float64")])
 def test_shared_memory_suffices_beside_spikes_that_are_due(
     cells: int, dtype: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -222,13 +222,16 @@ EXTRAS = [(False, False), (True, False), (False, True), (True, True)]
 
 
 def combinations() -> list[Any]:
-    """Return all ways with all extras for one circuit; for others each of them once."""
+    """Return all ways with all extras for one circuit; two of them, which differ, for others.
+
+    Each takes seconds. Among the others each way, each extra and each precision occurs.
+    """
     precisions = ("float32", "float64")
     ways = zip(itertools.product(WAYS, EXTRAS), precisions * 6, strict=True)
     out = [("spiking", *each, precision) for each, precision in ways]
     for i, name in enumerate(n for n in CIRCUITS if n != "spiking"):
-        for j, extra in enumerate(EXTRAS):
-            out.append((name, WAYS[(i + j) % 3], extra, precisions[(i + j // 2) % 2]))
+        for j, extra in enumerate((EXTRAS[i % 2], EXTRAS[3 - i % 2])):
+            out.append((name, WAYS[(i + j) % 3], extra, precisions[j]))
     return out
 
 
