@@ -60,7 +60,7 @@ class Writer(Generic[Receiving]):
         self._profile = profile
         self.failed: Receiving | None = None
         self._queue: queue.Queue[_Item] = queue.Queue(max(1, depth))
-        self._failures: dict[Receiving, BaseException] = {}
+        self._failures: dict[int, BaseException] = {}  # by id: a recorder may have no hash
         self._raised = False
         self._closed = False
         # A daemon: a script that ends without close() must not hang at its exit.
@@ -90,7 +90,7 @@ class Writer(Generic[Receiving]):
         """Raise what went wrong first."""
         if self.failed is not None:
             self._raised = True
-            raise self._failures[self.failed]
+            raise self._failures[id(self.failed)]
 
     def flush(self) -> None:
         """Wait until the blocks that were put before have been appended."""
@@ -122,13 +122,13 @@ class Writer(Generic[Receiving]):
 
     def _run(self) -> None:
         """Body of the thread; keeps taking blocks after a failure, so that no ``put`` hangs."""
-        last: dict[Receiving, Any] = {}
+        last: dict[int, Any] = {}
         while (item := self._queue.get()) is not _END:
             if isinstance(item, threading.Event):
                 item.set()
                 continue
-            twice = last.get(item[0]) is item[1]  # an interrupted `put` may be tried again
-            last[item[0]] = item[1]
+            twice = last.get(id(item[0])) is item[1]  # an interrupted `put` may be tried again
+            last[id(item[0])] = item[1]
             if not twice:
                 with self._profile.phase("write", beside=True):
                     self._append(*item)
@@ -136,7 +136,7 @@ class Writer(Generic[Receiving]):
 
     def _append(self, recorder: Receiving, block: Any) -> None:
         """Append a block; a recorder that has failed gets no more."""
-        if recorder not in self._failures:
+        if id(recorder) not in self._failures:
             self._try(recorder, lambda: recorder.append(block))
 
     def _close(self, per_step: bool) -> None:
@@ -149,8 +149,9 @@ class Writer(Generic[Receiving]):
         try:
             work()
         except BaseException as failure:
-            self._failures.setdefault(recorder, failure)
-            self.failed = self.failed or recorder
+            self._failures.setdefault(id(recorder), failure)
+            if self.failed is None:
+                self.failed = recorder
             if recorder.per_step and not isinstance(failure, Exception):
                 self._raised = True
                 raise

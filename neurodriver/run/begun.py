@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from contextlib import suppress
 from contextvars import copy_context
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from ..arguments import MANY_STEPS, whole_number
 from ..errors import NeurodriverError
@@ -117,12 +117,19 @@ class Begun:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *error: object) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: Any
+    ) -> None:
         try:
-            if error[0] is not None:
-                self._end_early()
-        finally:
-            self.close()
+            try:
+                if error is not None:
+                    self._end_early()
+            finally:
+                self.close()
+        except BaseException as failure:
+            if failure is not error and failure.__context__ is None:
+                failure.__context__ = error  # an ExitStack within has taken it away
+            raise
 
 
 class _Steps:

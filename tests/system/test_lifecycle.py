@@ -73,7 +73,9 @@ def test_a_recorder_that_does_not_open_is_not_forgotten(tmp_path: Any) -> None:
 
 
 class BreaksAt3(nd.MemoryRecorder):
-    """Fails at step 3 or soon after it."""
+    """Fails at step 3 or soon after it; like a data class, it has no hash."""
+
+    __hash__ = None  # type: ignore[assignment]
 
     def _append(self, block: Any, rows: int) -> None:
         if block.step >= 3:
@@ -96,6 +98,23 @@ def test_a_recorder_that_fails_takes_nothing_from_the_others(parts: Any, per_ste
         assert 3 <= lpu.step
         for one in (before, after):
             assert one.get("V").shape == (lpu.step, 3) and np.ptp(one.get("V")) > 0
+
+
+@pytest.mark.parametrize("parts", [None, 2])
+def test_what_failed_first_is_shown_with_a_recorder_that_fails_at_the_end(parts: Any) -> None:
+    """The traceback has both the error of the program and that of the recorder."""
+
+    class Full(nd.MemoryRecorder):
+        def close(self) -> None:
+            raise OSError("full disk")
+
+    with (
+        pytest.raises(OSError, match="full disk") as found,
+        nd.LPU(neurons(), DT, recorders=[Full([("V", None)])], parts=parts) as lpu,
+    ):
+        lpu.advance(2)
+        raise ValueError("wrong")
+    assert repr(found.value.__context__) == "ValueError('wrong')"
 
 
 def test_a_variable_is_recorded_once() -> None:
