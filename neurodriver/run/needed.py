@@ -226,10 +226,13 @@ class PartsDescription:
             lines += [
                 f"part {one.part}: {one.components:,} components, {one.connections:,} connections, "
                 f"{bytes_:,} bytes",
-                f"  {one.crossing:,} connections from {one.imports:,} components of other parts, "
-                f"an exchange each {one.window:,} {steps}",
-                *(f"  {line}" for line in repr(one.consists).splitlines()),
             ]
+            if len(self.parts) > 1:
+                lines.append(
+                    f"  {one.crossing:,} connections from {one.imports:,} components of other "
+                    f"parts, an exchange each {one.window:,} {steps}"
+                )
+            lines += [f"  {line}" for line in repr(one.consists).splitlines()]
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
