@@ -43,6 +43,7 @@ class Long(nd.NDComponent):
         spike_state = a > 0.9 && high ? 1 : 0;
         if (due > 0) {{ seen = c; last = a; }}
         b += 0.01 * last + all[3] * all[29];
+        if (step % 4 == 3) {{ real less = 0.9 * b; b = less; }}
     """
 
 
@@ -87,3 +88,32 @@ def test_several_loops() -> None:
     assert update.count("nd_i < nd_whole") >= 5
     assert "nd_i < nd_m;" not in update and update.count("if (due > 0.0)") == 2
     assert "const real common" in update[: update.index("nd_whole")]
+
+
+class Again(Long):
+    """A name is declared within an ``if``, and once more behind it."""
+
+    update = Long.update + "real less = 0.99; a *= less;"
+
+
+def test_name_that_is_declared_again() -> None:
+    """Such a text stays in one loop."""
+    again = nd.Circuit([nd.Population(Again, axes={"unit": 5})])
+    (task,) = generate(compile_circuit(again, 1e-3)).tasks
+    assert "const real common" in task.kernel.text and "nd_whole" not in task.kernel.text
+
+
+class Sent(Long):
+    """A neuron that sends weighted spikes to others of its kind."""
+
+    accesses = (nd.Weighted("spike_state"),)
+    update = "a += input_spike_state;" + Long.update
+
+
+def test_sums_are_cleared_in_each_step() -> None:
+    """What clears them stands in no loop that is left out."""
+    cells = nd.Population(Sent, axes={"unit": 5})
+    links = [nd.Projection(cells, cells, nd.AllToAll(), weight=0.1, delay=1e-3)]
+    *_, task = generate(compile_circuit(nd.Circuit([cells], links), 1e-3)).tasks
+    loops = task.kernel.text.split("if (step % 4 == 3)")[-1].split("ND_SIMD")
+    assert len(loops) == 3 and "] = 0;" in loops[2]

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ...model.language import assigned, tree, used
-from ...model.language.words import FUNCTIONS, MORE
+from ...model.language.words import FUNCTIONS, MORE, STEP
 from ...model.text import block
 from ..component import ComponentText
 from ..finite import RangeFinite
@@ -62,8 +62,15 @@ def in_loops(component: ComponentText, sums: list[SumText]) -> list[str]:
         return []
     if model.sub_units is not None or len(model.states) < LEAST_STATES:
         return []
-    whole = all(map(_splits, body.statements))
+    whole = all(map(_splits, body.statements)) and not _declares_again(body)
     return _Loops(component, sums, body).lines() if whole else []
+
+
+def _declares_again(body: tree.Body) -> bool:
+    """Whether a name of the text is declared once more within a statement."""
+    outer = {id(one): one.name for one in body.statements if isinstance(one, tree.Declaration)}
+    every = [one for one in body.walk() if isinstance(one, tree.Declaration)]
+    return any(one.name in outer.values() for one in every if id(one) not in outer)
 
 
 def _splits(node: tree.Statement) -> bool:
@@ -92,6 +99,8 @@ class _Loops:
         self.locals = {one.declares.name: one.declares for one in statements if one.declares}
         statements += self._stores(statements)
         self.loops = _shared_out(statements)
+        if self.loops[-1][0].where:  # what follows the last loop is done in each step
+            self.loops.append([_Statement([], set(), set())])
 
     # -- statements -----------------------------------------------------------------------------
 
@@ -222,9 +231,13 @@ class _Loops:
         if number == len(self.loops) - 1:
             lines += [line for one in self.sums for line in one.after()]
         made = ["ND_SIMD", *block(f"for (int nd_i = 0; nd_i < {count}; ++nd_i)", lines)]
-        return block(f"if ({loop[0].where})", made) if loop[0].where else made
+        if not lines or not loop[0].where:
+            return made if lines else []
+        step = self._given(names & {STEP})  # the condition stands outside the loop
+        return block("", [*step, *block(f"if ({loop[0].where})", made)])
 
-    def _given(self, names: set[str]) -> list[str]:
+    @staticmethod
+    def _given(names: set[str]) -> list[str]:
         known = {"substep": "0", "substeps": "1", "step": "(int)nd_k"}
         return [f"const int {n} = {value}; (void){n};" for n, value in known.items() if n in names]
 
