@@ -19,7 +19,7 @@ from ..ports import Pattern
 from .circuit import Circuit, Column, Connections, Group, Port
 from .drawn import Drawn
 from .drawn_share import DrawnShare, PartNumbers, crossing, is_divided
-from .plastic import with_largest
+from .plastic import learns, with_largest
 from .pointers import pointers
 from .random_keys import own_keys
 from .space import Space
@@ -268,7 +268,9 @@ def own_groups(circuit: Circuit, of: Numbers, part: int) -> tuple[list[Group], N
         mine = np.flatnonzero(of[circuit.starts[g] : circuit.starts[g + 1]] == part)
         if len(mine):
             keys = own_keys(circuit, g)[mine] if group.model.draws_random() else None
-            groups.append(replace(group.taken(mine), keys=keys))
+            names = (access.name for access in group.model.accesses)
+            learning = frozenset(name for name in names if learns(circuit, g, name))
+            groups.append(replace(group.taken(mine), keys=keys, learning=learning))
     return groups, number
 
 

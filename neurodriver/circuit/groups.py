@@ -231,6 +231,9 @@ class Group:
         The components are computed at step ``first`` and every ``every``-th one after it.
     sends : bool
         Of sources in other parts: whether a GPU delivers their spikes by source.
+    learning : frozenset of str
+        Of a part: the accesses that connections reach in the whole circuit that learn. Their
+        weights have the units of the whole, even where none of these connections reach the part.
     """
 
     model: type[NDComponent]
@@ -247,6 +250,7 @@ class Group:
     every: int = 1
     first: int = 0
     sends: bool = False
+    learning: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         for columns in ("params", "labels", "columns"):

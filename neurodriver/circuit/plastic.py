@@ -114,6 +114,29 @@ def with_largest(links: Connections) -> Connections:
     return replace(whole, data={**whole.data, "largest": np.asarray(largest)})
 
 
+def plastic_of(circuit: Circuit, number: int, access: str) -> list[Connections]:
+    """Return the connections into an access of a group that learn, some of whose targets it has."""
+    start, stop = int(circuit.starts[number]), int(circuit.starts[number + 1])
+    found = []
+    for links in circuit.connections:
+        if links.plasticity is None or links.access != access or not len(links):
+            continue
+        if isinstance(links, Drawn):
+            ends = links.ends.target
+            reaches = ends.start < stop and ends.stop > start
+            reaches = reaches and links.rows(range(start, stop)).edges > 0
+        else:
+            reaches = bool(((links.target >= start) & (links.target < stop)).any())
+        if reaches:
+            found.append(links)
+    return found
+
+
+def learns(circuit: Circuit, number: int, access: str) -> bool:
+    """Whether connections learn into an access of a group, here or in the whole circuit."""
+    return access in circuit.groups[number].learning or bool(plastic_of(circuit, number, access))
+
+
 def learning_connections(circuit: Circuit) -> Iterator[Connections]:
     """Yield the connections of a circuit that learn."""
     for links in circuit.connections:

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..circuit.circuit import Connections
+from ..circuit.plastic import plastic_of
 from ..model.component import Access
 from ..model.texts import looped_accesses
 from .delays import Spread
@@ -18,7 +19,7 @@ from .spikes.drawn import DrawnBySource
 from .spikes.due import is_due
 from .spikes.fanout import delivering, fan_out, narrow
 from .spikes.input_lists import from_inputs, input_plan
-from .spikes.learning import common_units, learn_by_source, plastic_of
+from .spikes.learning import common_units, learn_by_source
 from .spikes.stencil_rows import rows_of_stencils
 from .spikes.stencil_set import StencilAccesses, UnstoredSpikes
 from .spikes.stencils import StencilSpikes, together
@@ -74,7 +75,8 @@ class AccessPlanner:
             return listed_plan(layout, number, access, capacity)
         if shared := self.stencils.get((number, access.name)):
             return self._of_stencils(number, access, shared, capacity)
-        if self.plans:
+        learning = access.name in layout.circuit.groups[number].learning
+        if self.plans and not learning:
             found = place_plan(layout, number, access, capacity, self._patched)
             if found is not None:
                 return found
@@ -84,7 +86,9 @@ class AccessPlanner:
         if drawn is not None:
             beside = edges_of(layout, number, access.name, access.variable, without=drawn.drawn)
             weights = drawn.weights(beside)
-            known = units_of(weights.bounds, weights.remainders, layout.dtype.name)
+            known = units_of(
+                weights.bounds, weights.remainders, layout.dtype.name, measured=not learning
+            )
             return self._drawn(access.variable, drawn, beside, known)
         edges = edges_of(layout, number, access.name, access.variable)
         threads = self.plans and layout.target.threads and not looped
@@ -93,7 +97,7 @@ class AccessPlanner:
             return plan(edges, capacity, 0, lattice=False, sliced=True)
         units = None
         if has_integer_weights(layout.circuit.groups[number].model, access) and len(edges.target):
-            multiple, units = integer_weights(edges, capacity, layout.dtype.name)
+            multiple, units = integer_weights(edges, capacity, layout.dtype.name, not learning)
             edges = replace(edges, data={"weight": multiple.astype(np.float64)})
         if units is not None and (number, access.name) in self.spread:
             made = self._delivered(access.variable, edges, capacity, units)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from cutting import with_crossings
-from learning_networks import CELLS, DT, RULES, SOURCES, Rewarded, network, trains
+from learning_networks import CELLS, DT, RULES, SOURCES, Cell, Rewarded, network, trains
+from support import model
 
 import neurodriver as nd
 from neurodriver.circuit.cut import cut
@@ -48,3 +49,38 @@ def test_a_modulator_from_another_lpu_is_refused() -> None:
     parts = cut(network(Rewarded()), 1 - PART, ["a", "b"])
     with pytest.raises(nd.CircuitError, match="'s2', which is in another LPU"):
         nd.LPU(parts.circuits["a"], DT, backend="cpu")
+
+
+@pytest.mark.parametrize("drawn", [False, True])
+def test_a_part_that_nothing_learns_in_has_the_units_of_the_whole(drawn: bool) -> None:
+    """One weight is its own unit, and not a power of two; beside weights that learn it is."""
+    groups = [(model("SpikeSource"), 2, {}, ["s0", "s1"]), (Cell, 2, {}, ["c0", "c1"])]
+    given = {"access": "learned", "delay": 2 * DT}
+    fixed: nd.Connections | nd.Projection
+    if drawn:
+        fixed = nd.Projection(
+            "spike_state", "learned", (1, 2), (3, 4), nd.FixedInDegree(3), 0.7, 2 * DT, "fixed"
+        )
+    else:
+        fixed = nd.Connections("spike_state", source=[1], target=[3], data={"weight": 0.7}, **given)
+    learns = nd.Connections(
+        "spike_state",
+        source=[0],
+        target=[2],
+        data={"weight": 0.3},
+        plasticity=RULES[0](),
+        name="learning",
+        **given,
+    )
+    circuit = nd.Circuit.from_arrays(groups, [fixed, learns], name="learns")
+    part = np.array([0, 1, 0, 1])
+    alone = cut(circuit, part, ["a", "b"]).circuits["b"]
+    found = []
+    for one, parts in ((circuit, None), (circuit, part), (alone, None)):
+        recorder = nd.MemoryRecorder([("V", ["c1"])])
+        spikes = nd.ArrayInput({"spike_state": (["s1"], np.ones((40, 1)))})
+        with nd.LPU(one, DT, spikes, recorder, parts=parts, backend="cpu") as lpu:
+            lpu.run(steps=40)
+        found.append(recorder.get("V"))
+    assert found[0].any()
+    assert np.array_equal(found[0], found[1]) and np.array_equal(found[0], found[2])

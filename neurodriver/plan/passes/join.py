@@ -354,6 +354,7 @@ def _merge(parts: Mapping[str, Circuit]) -> tuple[list[Group], dict[str, Numbers
                 every=every,
                 first=first_step,
                 layer=_layer_in_scope(pieces[0].layer, entries[0][0]),
+                learning=frozenset().union(*(p.learning for p in pieces)),
             )
         )
     return groups, numbers

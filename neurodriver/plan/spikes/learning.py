@@ -20,8 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from ...circuit.circuit import Circuit, Connections
-from ...circuit.drawn import Drawn
+from ...circuit.circuit import Connections
 from ...circuit.plastic import (
     events_of,
     first_number,
@@ -244,24 +243,6 @@ class LearningPlan(Gather):
         kept = LEVELS * max(len(self.rule.doses()), 1)
         out.append(zeros(self.key(owner, "levels"), kept, real, Role.SCRATCH))
         return [*out, zeros(self.key(owner, "pieces"), pieces, np.uint32, Role.SCRATCH)]
-
-
-def plastic_of(circuit: Circuit, number: int, access: str) -> list[Connections]:
-    """Return the connections into an access of a group that learn, some of whose targets it has."""
-    start, stop = int(circuit.starts[number]), int(circuit.starts[number + 1])
-    found = []
-    for links in circuit.connections:
-        if links.plasticity is None or links.access != access or not len(links):
-            continue
-        if isinstance(links, Drawn):
-            ends = links.ends.target
-            reaches = ends.start < stop and ends.stop > start
-            reaches = reaches and links.rows(range(start, stop)).edges > 0
-        else:
-            reaches = bool(((links.target >= start) & (links.target < stop)).any())
-        if reaches:
-            found.append(links)
-    return found
 
 
 def common_units(bounds: Bounds | None, learning: list[LearningPlan], dtype: str) -> Units:

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 
 from ...circuit.circuit import Circuit, Connections
 from ...circuit.drawn import Drawn
+from ...circuit.plastic import learns
 from ...model.kinds import VariableKind
 from ..delays import LONGEST, Spread, check_longest
 from ..target import Target
 from .computed import ComputedSpikes
 from .computed_rows import possible
 from .fanout import sends
-from .learning import plastic_of
 from .stencils import LISTED, StencilSpikes, latencies
 
 FEW = 1 << 16
@@ -65,7 +65,7 @@ class StencilSet:
             one: UnstoredSpikes | None = _shared(circuit, links, dt, target.threads)
             if one is None and (not target.threads or possible(links)):
                 one = _computed(circuit, links, dt)
-            if one is not None and not plastic_of(circuit, number, links.access):
+            if one is not None and not learns(circuit, number, links.access):
                 self.accesses.setdefault((number, links.access), []).append(one)
         every = [one for some in self.accesses.values() for one in some]
         self.looked_back: dict[Connections, int] = {

@@ -87,7 +87,9 @@ def has_integer_weights(model: type[NDComponent], access: Access) -> bool:
     return known and plain and not loops and not model.runtime.opaque
 
 
-def integer_weights(edges: Edges, count: int, dtype: str) -> tuple[NDArray[np.int32], Units]:
+def integer_weights(
+    edges: Edges, count: int, dtype: str, measured: bool = True
+) -> tuple[NDArray[np.int32], Units]:
     """Return the weights of connections as integer multiples, and their units.
 
     Parameters
@@ -97,13 +99,15 @@ def integer_weights(edges: Edges, count: int, dtype: str) -> tuple[NDArray[np.in
     count : int
         Targets.
     dtype : {"float64", "float32"}
+    measured : bool
+        Whether weights may be multiples of a common measure.
 
     Returns
     -------
     multiple : (m,) int32
     """
     weights = WeightStatistics.of(edges, count)
-    units = units_of(weights.bounds, weights.remainders, dtype)
+    units = units_of(weights.bounds, weights.remainders, dtype, measured)
     return multiples(edges, units), units
 
 
@@ -185,7 +189,10 @@ class Bounds:
 
 
 def units_of(
-    bounds: Bounds, remainders: Callable[[Reals], tuple[Reals, Reals]], dtype: str
+    bounds: Bounds,
+    remainders: Callable[[Reals], tuple[Reals, Reals]],
+    dtype: str,
+    measured: bool = True,
 ) -> Units:
     """Return the unit of each target.
 
@@ -200,9 +207,11 @@ def units_of(
         the least distance of a |weight| from whole units, in units, infinity where all are
         whole; and the greatest number of units.
     dtype : {"float64", "float32"}
+    measured : bool
+        Whether a common measure is looked for; else all units are powers of two.
     """
     least = np.where(np.isinf(bounds.least), 1.0, bounds.least)  # no weight but zero
-    unit = np.where(_measurable(least, bounds.greatest), least, np.nan)
+    unit = np.where(measured & _measurable(least, bounds.greatest), least, np.nan)
     parts = np.ones(len(unit))  # units of the least weight
     asked = (bounds.degree > 0) & ~np.isnan(unit)
     for _ in range(_ROUNDS):
