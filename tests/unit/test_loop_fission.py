@@ -103,10 +103,18 @@ def test_name_that_is_declared_again() -> None:
     assert "const real common" in task.kernel.text and "nd_whole" not in task.kernel.text
 
 
-class Sent(Long):
-    """A neuron that sends weighted spikes to others of its kind."""
+class Sent(nd.NDComponent):
+    """A neuron that sends weighted spikes to others of its kind; no value is stored at the end."""
+
+    axes, pools, fields, params = Long.axes, Long.pools, Long.fields, Long.params
+    terms = Long.terms
+    states = {
+        **dict.fromkeys(("a", "b", "c", "last"), nd.State("1", 0.5)),
+        "all": nd.State("1", 0.0, size=30),
+    }
 
     accesses = (nd.Weighted("spike_state"),)
+    updates = {"a": "1", "spike_state": "1", "seen": "1"}
     update = "a += input_spike_state;" + Long.update
 
 
