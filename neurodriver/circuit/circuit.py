@@ -364,6 +364,8 @@ def hash_of(circuit: Circuit, layers: bool = True) -> str:
             state.update(f"phase {group.phase};".encode())
         if (group.every, group.first) != (1, 0):
             state.update(f"every {group.every} from {group.first};".encode())
+        if group.learning:
+            state.update(f"learning {sorted(group.learning)};".encode())
         for part in group.layer.digest_input() if layers and group.layer is not None else ():
             state.update(part)
     for name, space in sorted(circuit.spaces.items()):

@@ -4,7 +4,8 @@ Layout, version 1: the root has the attributes ``format``, ``version``, ``origin
 circuit that was saved). A circuit with a namespace of random numbers has ``random_namespace`` (),
 text. Components and connections are numbered groups in the circuit's order:
 
-* ``groups/<i>``: attributes ``model``, ``count``, ``hidden``; ``phase``, ``every``, ``first``;
+* ``groups/<i>``: attributes ``model``, ``count``, ``hidden``; ``phase``, ``every``, ``first``; of
+  a part of a circuit ``learning``, names of accesses with blanks between them;
   ``uids`` (n,), ``keys`` (n,), where they are given; ``counted/names`` and ``counted/counts``
   where uids are ``<name>/<number>``; ``params/<name>`` () or (n,),
   ``labels/<name>`` (n,); ``columns/<name>`` (n,) where there are node columns, ``population`` among
@@ -93,6 +94,8 @@ def _put_circuit(circuit: Circuit, file: h5py.File, compress: bool) -> None:
         for name, least in PLACES.items():
             if getattr(group, name) != least:
                 at.attrs[name] = getattr(group, name)
+        if group.learning:
+            at.attrs["learning"] = " ".join(sorted(group.learning))
         if group.layer is not None:
             put_layer(at, group.layer, compress)
         if group.scopes:
@@ -334,8 +337,17 @@ class _HDF5Reader(ColumnReader):
             if model is not None:
                 more = labels, bool(hidden), scopes, keys, nodes
                 layer = take_layer(self, at, model)
-                when = self.steps(at)
-                yield Group(model, params, count, named, *more, layer, *when)
+                when, learning = self.steps(at), self.learning(at, model)
+                yield Group(model, params, count, named, *more, layer, *when, learning=learning)
+
+    def learning(self, at: Any, model: type[NDComponent]) -> frozenset[str]:
+        """Return the accesses that connections which learn reach in the whole circuit."""
+        text = self.attribute(at, "learning", str) if "learning" in at.attrs else None
+        found, known = frozenset((text or "").split()), {one.name for one in model.accesses}
+        for name in sorted(found - known):
+            say = f"{model.__name__} has no access {quoted(name)}{near(name, known)}"
+            self.faults.add(f"{at.name}, attribute 'learning': {say}")
+        return found & known
 
     def steps(self, at: Any) -> tuple[int, int, int]:
         """Return ``phase``, ``every`` and ``first``; what a file does not say is as ever."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import learning_networks
 import numpy as np
 import pytest
 from cutting import with_crossings
@@ -13,6 +16,7 @@ from neurodriver.circuit.cut import cut
 from neurodriver.model.plasticity import Plasticity
 
 STEPS = 200
+MODELS = Path(learning_networks.__file__)
 PART = np.array([0, 0, 0, 0, 1, 1, 1, *([0, 1] * CELLS)[:CELLS]])
 
 
@@ -52,7 +56,9 @@ def test_a_modulator_from_another_lpu_is_refused() -> None:
 
 
 @pytest.mark.parametrize("drawn", [False, True])
-def test_a_part_that_nothing_learns_in_has_the_units_of_the_whole(drawn: bool) -> None:
+def test_a_part_that_nothing_learns_in_has_the_units_of_the_whole(
+    drawn: bool, tmp_path: Path
+) -> None:
     """One weight is its own unit, and not a power of two; beside weights that learn it is."""
     groups = [(model("SpikeSource"), 2, {}, ["s0", "s1"]), (Cell, 2, {}, ["c0", "c1"])]
     given = {"access": "learned", "delay": 2 * DT}
@@ -75,12 +81,15 @@ def test_a_part_that_nothing_learns_in_has_the_units_of_the_whole(drawn: bool) -
     circuit = nd.Circuit.from_arrays(groups, [fixed, learns], name="learns")
     part = np.array([0, 1, 0, 1])
     alone = cut(circuit, part, ["a", "b"]).circuits["b"]
+    alone.save(tmp_path / "b.h5")
+    read = nd.Circuit.from_file(tmp_path / "b.h5", models=MODELS)
+    assert read.digest == alone.digest
     found = []
-    for one, parts in ((circuit, None), (circuit, part), (alone, None)):
+    for one, parts in ((circuit, None), (circuit, part), (alone, None), (read, None)):
         recorder = nd.MemoryRecorder([("V", ["c1"])])
         spikes = nd.ArrayInput({"spike_state": (["s1"], np.ones((40, 1)))})
         with nd.LPU(one, DT, spikes, recorder, parts=parts, backend="cpu") as lpu:
             lpu.run(steps=40)
         found.append(recorder.get("V"))
     assert found[0].any()
-    assert np.array_equal(found[0], found[1]) and np.array_equal(found[0], found[2])
+    assert all(np.array_equal(found[0], v) for v in found[1:])

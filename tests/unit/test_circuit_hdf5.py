@@ -378,6 +378,7 @@ FAULTS: list[tuple[Damage, list[str]]] = [
     (_say("groups/0", "count", BIG + 1), [f"({BIG + 1},)", f"({BIG},)", "uids", "tau_inh"]),
     (_say("groups/0", "count", -1), ["/groups/0", "at least 0", "-1"]),
     (_say("groups/0", "hidden", "no"), ["'hidden'", "true or false"]),
+    (_say("groups/0", "learning", "exc ex"), ["'learning'", "no access 'ex'", "mean 'exc'?"]),
     (_drop("groups/0/params/threshold"), ["'threshold' [mV] is missing"]),
     (_drop("groups/0/params", "groups/0/labels"), ["2 faults", "params", "labels"]),
     (_put("groups/0/params/threshold", "x"), ["params/threshold: must hold numbers"]),
