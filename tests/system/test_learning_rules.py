@@ -38,6 +38,9 @@ STRONG: dict[str, dict[str, float]] = {
 }
 """Parameters with which weights change by large parts; intervals are tested elsewhere."""
 
+HALVES = (tuple(STRONG)[::2], tuple(STRONG)[1::2])
+"""Compiling takes a second a rule: where there are several ways, each rule goes half of them."""
+
 
 def rules(first: str, same_step: str, names: Collection[str] = STRONG) -> list[Plasticity]:
     """Return rules in one order; all of them without ``names``."""
@@ -146,10 +149,10 @@ def test_every_rule_is_here() -> None:
 def test_order_of_one_step(first: str, same_step: str) -> None:
     """With spikes in a third of the steps, most of which meet one of the other side."""
     case = Case(seed=3, rates=(0.3, 0.3), steps=90, latest=3, first=first, same_step=same_step)
-    agree(case)
+    agree(case, names=HALVES[(first == "spike") != (same_step == "pair")])
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=7, deadline=None)
 @given(
     names=st.lists(st.sampled_from(sorted(STRONG)), min_size=2, max_size=2, unique=True),
     seed=st.integers(0, 1000),
@@ -165,7 +168,7 @@ def test_any_trains(
 ) -> None:  # fmt: skip
     """Weights and what arrives, also of multapses, autapses, and sources with several spikes.
 
-    Two rules at a time: compiling takes a second a rule.
+    Two rules at a time.
     """
     case = Case(
         seed, rates=rates, latest=latest, recurrent=recurrent, first=order[0], same_step=order[1]
@@ -181,7 +184,7 @@ def test_histories_that_overflow() -> None:
 def test_same_bits(dtype: str) -> None:
     """Neither threads nor the length of calls change a bit of a weight or of what arrives."""
     case = Case(seed=5, synapses=400, targets=80, recurrent=True, rates=(0.1, 0.1))
-    made, trains = rules("arrival", "apart"), case.trains()
+    made, trains = rules("arrival", "apart", HALVES[dtype == "float32"]), case.trains()
 
     def bits(**how: Any) -> list[bytes]:
         with trains.lpu(*made, dtype=dtype, **how) as lpu:
