@@ -26,7 +26,6 @@ from .border import RankBorder
 from .directory import PortColumns, port_table
 from .job_plan import JobPlan, deal
 from .module import Module
-from .peer_exchange import EXCHANGING_KERNELS
 from .port_rows import PortRows
 from .routes import Routes, make_routes
 from .shared_draws import RandomKeys, random_keys, warn_of_shared
@@ -185,7 +184,7 @@ class Job:
         least = 0 if lockstep else min(shortest, default=0)
         # a kernel that waits would keep another process from its GPU
         gates = least > 0 and all(gpus.values()) and len({*gpus.values()}) == len(gpus)
-        peers = EXCHANGING_KERNELS and gates and self._all_reach(joined is not None)
+        peers = gates and self._all_reach(joined is not None)
         if joined is None:
             return {}
         border = None

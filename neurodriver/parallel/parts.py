@@ -47,7 +47,6 @@ from .part_inputs import inputs_of_parts
 from .part_recorders import Arrived, WholeRecording
 from .part_state import CircuitPart, PartedState
 from .part_synapse_recordings import whole_recording
-from .peer_exchange import EXCHANGING_KERNELS
 from .thread_ranks import Team
 from .timing import Exchanged
 from .window import Timing, least_crossing
@@ -63,9 +62,6 @@ SLICE_BYTES = 64 << 20
 
 AHEAD = 1
 """Slices that wait to be joined while the next one is computed."""
-
-IMPORTS_SEND = True
-"""Whether GPUs deliver the spikes of other parts by their sources, instead of summing by target."""
 
 
 class PartedSimulation(PartedState):
@@ -366,7 +362,7 @@ def _send_again(part: CircuitPart) -> None:
 
 def sends_imports(choice: Choice) -> bool:
     """Return whether a GPU delivers the spikes of other parts by their sources."""
-    return IMPORTS_SEND and choice.target.threads and choice.executor == "resident"
+    return choice.target.threads and choice.executor == "resident"
 
 
 def waiting(
@@ -393,8 +389,7 @@ def waiting(
     gpus = everywhere(lambda: [gpu_of(choice) for choice in choices])
     if not all(gpus) or len(set(gpus)) < len(gpus) or len(gpus) < 2:
         return False, False
-    tries = EXCHANGING_KERNELS and not own
-    peers = reaching_gpus(choices if tries else [], everywhere) == len(gpus)
+    peers = reaching_gpus([] if own else choices, everywhere) == len(gpus)
     return peers or len(choices) == 1, peers
 
 

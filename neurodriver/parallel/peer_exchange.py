@@ -29,9 +29,6 @@ from .exchange import Exchange
 from .routes import Routes, ValueBlock
 from .window import Timing
 
-EXCHANGING_KERNELS = True
-"""Whether kernels exchange rows where they can; where not, the host does."""
-
 FAILED_SECONDS = 20.0
 """How long a rank that closes after an error waits until the others close, too."""
 

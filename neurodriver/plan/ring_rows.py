@@ -12,7 +12,6 @@ from .delays import Spread, longest, read_by_rules
 from .instances import needs_instance
 from .spikes.drawn import DrawnBySource, looked_back
 from .spikes.fanout import outsiders, window
-from .spikes.input_lists import INPUTS_SEND
 from .target import Target
 
 
@@ -102,8 +101,7 @@ def _ends_windows(circuit: Circuit, uses: Uses) -> bool:
     Rows of other parts come in any step, and synapses that learn read rows between windows. Rows of
     many steps do not pay where nothing joins components.
     """
-    learns = any(links.plasticity is not None for links in circuit.connections)
-    if learns or not INPUTS_SEND:
+    if any(links.plasticity is not None for links in circuit.connections):
         return bool(uses.enters)
     return bool(uses.elsewhere or (uses.injected and not any(map(len, circuit.connections))))
 

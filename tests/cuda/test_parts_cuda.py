@@ -15,7 +15,6 @@ from neurodriver.backends.cuda import drawing
 from neurodriver.backends.cuda.backend import CUDABackend
 from neurodriver.backends.cuda.peers import Peers
 from neurodriver.circuit.partition import partition
-from neurodriver.parallel import parts
 from neurodriver.parallel.peer_exchange import PeerExchange
 from neurodriver.plan.spikes import due
 
@@ -35,15 +34,6 @@ def recorded(
             lpu.run(steps=steps)
         found = getattr(lpu.simulation, "_parts", [])
         return recorder.get("V"), recorder.get("spike_state"), [part.exchange for part in found]
-
-
-@pytest.fixture(params=[False, True], ids=["sums", "sends"])
-def imports_send(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sum the spikes of other parts by target, or deliver them by source."""
-    monkeypatch.setattr(parts, "IMPORTS_SEND", request.param)
-
-
-pytestmark = pytest.mark.usefixtures("imports_send")
 
 
 @pytest.mark.parametrize("least", [1, 5])
@@ -146,8 +136,7 @@ def test_areas_of_a_cortex(devices: list[int], monkeypatch: pytest.MonkeyPatch) 
             lpu.run(steps=800)
             for part in getattr(lpu.simulation, "_parts", []):
                 notes = [one.note for one in part.simulation.program.gathers.values()]
-                sends = parts.IMPORTS_SEND
-                assert any("on the device, when due" in note for note in notes) == sends, notes
+                assert any("on the device, when due" in note for note in notes), notes
         found.append(recorder.get("spike_state"))
     one, other = found
     assert len(one["time"]) > 300 and all(np.array_equal(one[key], other[key]) for key in one)

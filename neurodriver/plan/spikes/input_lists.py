@@ -19,9 +19,6 @@ from ..sums.gather import Edges, Gather
 from .fanout import add_near, store_multiples
 from .source_rows import source_rows
 
-INPUTS_SEND = True
-"""Whether a GPU delivers spikes of inputs by their sources and keeps windows, or sums by target."""
-
 
 def listed_inputs(layout: Layout, gathers: Mapping[tuple[int, str], Gather]) -> tuple[bool, ...]:
     """Return for each place of `Slots.places` whether kernels add its events to slots.
@@ -62,7 +59,7 @@ def _taken_at_once(gather: Gather) -> Iterator[tuple[int, NDArray[np.int64]]]:
 def from_inputs(layout: Layout, variable: str, edges: Edges) -> NDArray[np.bool_]:
     """Return which connections lead from inputs and act in the step in which their spikes enter."""
     segment = layout.rings[variable].segments.get("inputs")
-    if segment is None or not INPUTS_SEND:
+    if segment is None:
         return np.zeros(len(edges.target), bool)
     after = edges.element >= segment.start
     inside = after & (edges.element < segment.start + segment.count)
