@@ -58,8 +58,8 @@ def partition(circuit: Circuit, parts: int) -> Numbers:
     count = int(cluster.max(initial=-1)) + 1
     if parts > max(count, 1):
         raise CircuitError(
-            f"{circuit.name}: parts: {parts} parts are asked for, but components that belong "
-            f"together leave {count}; take at most {count}"
+            f"{circuit.name}: parts: got {parts}, of {circuit.count:,} components; some of them may "
+            f"have to stay together: take at most {count:,}"
         )
     if parts == 1:
         return np.zeros(circuit.count, np.int64)

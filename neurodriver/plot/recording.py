@@ -94,6 +94,11 @@ def plot_recording(
         return finish(axes[0].figure, ax, figure_path)
 
 
+@checked_arguments(
+    recording=_a_recording, movie_path=file_path, variables=optional(texts),
+    uids=optional(texts), title=optional(text),
+    start=optional(point_in_time), stop=optional(point_in_time),
+)  # fmt: skip
 def plot_movie(
     recording: str | os.PathLike[str] | Recording,
     movie_path: str | os.PathLike[str],

@@ -260,6 +260,7 @@ class Simulation:
         self._inside = True
         done = self.calls.begin(first, steps)
         self.step += done
+        self._inside = self._stepwise  # else a recorder that fails leaves whole steps
         while self.calls.due:
             self._complete(self._writer)
         if self._stepwise:

@@ -94,6 +94,8 @@ def test_a_recorder_that_fails_takes_nothing_from_the_others(parts: Any, per_ste
         with pytest.raises(OSError, match="broken disk"):
             for _ in range(100):
                 lpu.advance(1)
+        with pytest.raises(OSError, match="broken disk"):
+            lpu.advance(1)
         lpu.finish()
         assert 3 <= lpu.step
         for one in (before, after):

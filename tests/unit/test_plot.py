@@ -15,7 +15,7 @@ import pytest
 
 from neurodriver.__main__ import main
 from neurodriver.errors import NeurodriverError
-from neurodriver.plot.recording import plot_recording
+from neurodriver.plot.recording import plot_movie, plot_recording
 from neurodriver.plot.style import COLOURS
 from neurodriver.plot.thinning import averaged, spread, thin
 from neurodriver.recorders import Block, Columns, HDF5Recorder, RecordingPlan
@@ -267,3 +267,20 @@ def test_the_command_draws_figures_and_movies(
     assert "180" in (tmp_path / "old.svg").read_text()
     assert main([*said, "--to", "0.3", "-o", "x.png"]) == 2
     assert "give --stop alone" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"recording": 7}, "recording must be a recording or the path of one, got 7"),
+        ({"movie_path": 3}, "movie_path"),
+        ({"variables": 3}, "variables"),
+        ({"title": 3}, "title"),
+        ({"start": "late"}, "start"),
+    ],
+)
+def test_wrong_arguments_of_a_movie(given: dict[str, Any], says: str, tmp_path: Path) -> None:
+    """They are refused before anything is opened or drawn."""
+    wanted = {"recording": tmp_path / "none.h5", "movie_path": tmp_path / "run.gif"} | given
+    with pytest.raises(NeurodriverError, match=f"plot_movie: {says}"):
+        plot_movie(**wanted)
