@@ -58,7 +58,7 @@ def partition(circuit: Circuit, parts: int) -> Numbers:
     count = int(cluster.max(initial=-1)) + 1
     if parts > max(count, 1):
         raise CircuitError(
-            f"{circuit.name}: parts: got {parts}, of {circuit.count:,} components; some of them may "
+            f"{circuit.name}: parts: got {parts}, of {circuit.count:,} components; some may "
             f"have to stay together: take at most {count:,}"
         )
     if parts == 1:

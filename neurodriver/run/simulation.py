@@ -259,8 +259,7 @@ class Simulation:
         steps = 1 if phases_done(self.backend) else self.prepare(steps)
         self._inside = True
         done = self.calls.begin(first, steps)
-        self.step += done
-        self._inside = self._stepwise  # else a recorder that fails leaves whole steps
+        self.step, self._inside = self.step + done, self._stepwise
         while self.calls.due:
             self._complete(self._writer)
         if self._stepwise:

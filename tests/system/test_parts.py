@@ -125,7 +125,7 @@ def test_odd_populations() -> None:
     circuit = nd.Circuit([one, two, many, alone, a, b], links, seed=1)
     inputs = [nd.StepInput("I", pop.uids, 12.0) for pop in (one, two, many, alone)]
     assert_alike(ran(circuit, inputs, None), ran(circuit, inputs, 3))
-    with pytest.raises(nd.CircuitError, match="got 34, .* take at most 33"):
+    with pytest.raises(nd.CircuitError, match=r"got 34, .* take at most 33"):
         nd.LPU(circuit, DT, parts=34, backend="cpu")
 
 
