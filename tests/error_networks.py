@@ -124,6 +124,39 @@ def predictor() -> Network:
     return net
 
 
+def opened(d: np.ndarray) -> np.ndarray:
+    """Return how far NMDA channels are open."""
+    return np.where(d >= 0, 0, -d / (1 + 1.4 / 3.57 * np.exp(-0.062 * d)))
+
+
+def calcium(d: np.ndarray) -> np.ndarray:
+    """Return the drive of calcium channels."""
+    out: np.ndarray = -d / (1 - np.exp(0.0756 * d))
+    return out
+
+
+BURST, DIP, GAIN_D, ACH, CREDIT = 1.5, 0.5, 0.3, 0.4, 0.7
+"""Factors of dopamine, its effect on conductances, share of acetylcholine, and credit below."""
+
+
+def striatum() -> Network:
+    """Return Go and NoGo layers with two actions of three units each, and a cue of three units.
+
+    The units of an action are excited when it is taken. NoGo reads dopamine of its own.
+    """
+    net = Network(seed=4)
+    cue = net.layer("Cue", "input", 3, nominal=0.7)
+    action = net.layer("Action", "input", 2, nominal=0.5)
+    go = net.layer("Go", "matrix", 6)
+    nogo = net.layer("NoGo", "matrix", 6, d2=True, modulators={"dopamine": "other"})
+    taken = np.repeat(np.eye(2, dtype=bool), 3, axis=1)
+    for layer in (go, nogo):
+        net.connect(cue, layer, kind="striatal", lrate=2.0, rel=0.3, credit=CREDIT)
+        net.connect(action, layer, taken, learn=False)
+    net.set(".matrix", burst_gain=BURST, dip_gain=DIP, da_gain=GAIN_D, ach_rate=ACH)
+    return net
+
+
 def assert_ranks_train_as_one(communicator: Any) -> None:
     """Four items of one process, and the same items divided between ranks, leave equal bits."""
     ranks, rank = communicator.Get_size(), communicator.Get_rank()

@@ -79,6 +79,8 @@ def bin_weights(bins: int, plus: int, by_target: bool, cap_scale: float) -> Real
 
 def rule_of(path: NetworkPath, own: Mapping[str, float | bool]) -> str:
     """Return the text by which the weights of a path learn."""
+    if path.kind == "striatal":
+        return "striatal"
     if own["hebb"]:
         return "hebb"
     if path.kind != "context" and path.receiver.learns_by_target:
@@ -115,13 +117,14 @@ class PathSynapses:
         )
 
     def _set(self, path: NetworkPath, weights: Weights) -> SynapseSet:
-        own, rule, pairs = self._own[path.name], self._rules[path.name], path.pairs
+        own, pairs = self._own[path.name], path.pairs
         network, by_target = self.network, path.receiver.learns_by_target
         bins = network.cycles // BIN, network.plus // BIN
         numbers = {name: own[name] for name in TEXTS.numbers if name in own}
         numbers["scale"] = network.scale(path)
         receiver = network.parameters(path.receiver)
-        numbers |= {"rated": receiver["rate_factor"], "rate_least": receiver["rate_least"]}
+        numbers |= {"rated": receiver["rate_factor"], "da_sign": 1 - 2 * receiver["d2"]}
+        numbers |= {name: receiver[name] for name in TEXTS.numbers if name in receiver}
         numbers["adapts"] = bool(own["swt_adapts"]) and not by_target
         numbers["balances"] = path.kind != "inhib" and path.receiver.hidden
         scale = float(own["cap_scale"])
@@ -130,7 +133,7 @@ class PathSynapses:
             pairs.pre.astype(np.int32),
             vars(weights),
             {**numbers, "bin_weights": bin_weights(*bins, by_target, scale)},
-            keeps="averaged" in rule,
+            keeps=self.keeps_traces(path.name),
             offset=first_units(network)[path.receiver.name],
         )
 
@@ -203,9 +206,9 @@ class PathSynapses:
         linear = linear_of(weight, self.read(path, "structural"))
         self.write(path, {"weight": weight, "linear": linear})
 
-    def averaged(self, path: str) -> bool:
-        """Whether the rule of a path has an average of products over trials."""
-        return "averaged" in self._rules[path]
+    def keeps_traces(self, path: str) -> bool:
+        """Whether the rule of a path has a trace of each synapse, from trial to trial."""
+        return "averaged" in self._rules[path] or self._rules[path] == "striatal"
 
     def close(self) -> None:
         """Give the memory back."""

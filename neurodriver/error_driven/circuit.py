@@ -25,6 +25,7 @@ from .neuron import (
 )
 from .neuron_text import UNIT
 from .starts import Weights, first_weights
+from .striatum import AxonMatrixNeuron, AxonMatrixPoolNeuron
 from .synapse import MOST_WEIGHT, AxonSynapse, carried
 
 CYCLE = 1e-3
@@ -142,7 +143,9 @@ def _models(
         say = "ct and pulvinar layers, and layers that send context or drive others, have one pool"
         raise CircuitError(f"{where}: {say}; leave it out")
     if pools:
-        return AxonPoolArrivals, AxonPoolNeuron
+        return AxonPoolArrivals, AxonMatrixPoolNeuron if layer.modulators else AxonPoolNeuron
+    if layer.modulators:
+        return AxonArrivals, AxonMatrixNeuron
     if layer.kind == "ct":
         return AxonContextArrivals, AxonContextNeuron
     if layer.kind == "pulvinar":

@@ -12,6 +12,7 @@ from neurodriver.model.synapse_texts import SynapseText, SynapseTexts
 
 from .contrast import GAIN
 from .neuron_text import BINS
+from .striatum import LEVELS, RELEASED, STRIATAL
 from .synapse import CARRIED
 
 LEAST_CAD = 0.1
@@ -31,17 +32,19 @@ _AVERAGED = """
     trace += (product - trace) / tau_trace;
 """
 
-_RATE = """
+_STEEP = """
     const real y = post.greatest > 0 ? fmin(post.CaD / post.greatest, 1) : 1;
+    const real steep = fmax(4 * y * (1 - y), rate_least);
+"""
+"""It is small if CaD is near 0 or near ``greatest``, the greatest CaD of the layer."""
+
+_RATE = f"""
+    {_STEEP}
     const real settled = fmax(post.CaP, post.CaD), apart = fabs(post.CaP - post.CaD);
     const real dif = settled <= 0.1 || apart < 0.02 ? 0.001 : apart / settled;
-    const real rate = rated > 0 ? fmax(4 * y * (1 - y), rate_least) * dif : 1;
+    const real rate = rated > 0 ? steep * dif : 1;
 """
-"""Learning rate factor of the receiver.
-
-It is small if CaD is near 0 or near ``greatest``, the greatest CaD of the layer, or if CaP and CaD
-are alike.
-"""
+"""Learning rate factor of the receiver. It is also small if CaP and CaD are alike."""
 
 _CORTEX = """
     const real delta = (post.LearnCaP - post.LearnCaD) * rate;
@@ -113,10 +116,16 @@ TEXTS = SynapseTexts(
     kept=("trace",),
     numbers=(
         "lrate", "tau_trace", "synapse_threshold", "sub_mean", "swt_rate", "swt_least", "swt_most",
-        "adapts", "balances", "scale", "rated", "rate_least",
+        "adapts", "balances", "scale", "rated", "rate_least", "credit", "da_sign", "burst_gain",
+        "dip_gain", "ach_rate",
     ),
     vectors={"bin_weights": BINS},
-    states={"bins": BINS, "LearnCaP": None, "LearnCaD": None, "CaD": None, "BurstPrv": None},
+    states={
+        "bins": BINS,
+        **dict.fromkeys(
+            ("LearnCaP", "LearnCaD", "CaD", "BurstPrv", *(state for state, _ in LEVELS.values()))
+        ),
+    },
     given=("CaP", "greatest", "difference"),
     texts={
         "cortex": SynapseText(
@@ -131,6 +140,7 @@ TEXTS = SynapseTexts(
             "const real product = pre.BurstPrv;" + _AVERAGED + _CONTEXT.format("trace") + _BOUNDED
         ),
         "hebb": SynapseText(_HEBB),
+        "striatal": SynapseText(_STEEP + STRIATAL, where=RELEASED),
         "apply": SynapseText("const real change = changed;" + _APPLY, when="changed != 0"),
         "apply, centred": SynapseText(_CENTRED + _APPLY, when="changed != 0"),
         "adapt": SynapseText(_ADAPT),

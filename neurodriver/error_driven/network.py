@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from neurodriver.arguments import checked_arguments, some, text, whole_number
+from neurodriver.arguments import (
+    checked_arguments,
+    keyed,
+    optional,
+    some,
+    text,
+    whole_number,
+)
 from neurodriver.circuit import AllToAll, OneToOne
 from neurodriver.errors import CircuitError, near, quoted
 
@@ -19,6 +26,7 @@ from .pairs import SynapsePairs
 from .patterns import PathPattern
 from .scaling import activity_scale
 from .settings import LAYER_KINDS, PATH_KINDS, Rules, check_names, path_name, value_of
+from .striatum import LEVELS
 
 
 @dataclass(eq=False)
@@ -35,6 +43,8 @@ class NetworkLayer:
         Number of the layer, in the order in which layers were added.
     driver : NetworkLayer or None
         Of a pulvinar layer: the layer that it predicts.
+    modulators : dict
+        Of a matrix layer: modulator -> the name by which its level is given with a trial.
     """
 
     name: str
@@ -43,6 +53,7 @@ class NetworkLayer:
     own: dict[str, float | bool]
     number: int
     driver: NetworkLayer | None = None
+    modulators: dict[str, str] = field(default_factory=dict)
 
     @property
     def count(self) -> int:
@@ -62,7 +73,7 @@ class NetworkLayer:
     @property
     def hidden(self) -> bool:
         """Whether it has neither input nor target, and its units have target averages."""
-        return self.kind in ("super", "ct")
+        return self.kind in ("super", "ct", "matrix")
 
 
 @dataclass(eq=False)
@@ -71,7 +82,7 @@ class NetworkPath:
 
     Attributes
     ----------
-    kind : {"forward", "back", "lateral", "inhib", "context", "maintenance"}
+    kind : {"forward", "back", "lateral", "inhib", "context", "maintenance", "striatal"}
     pairs : SynapsePairs
         Sender and receiver of each synapse.
     own : dict
@@ -144,13 +155,14 @@ class Network:
         """Cycles of a trial."""
         return self.minus + self.plus
 
-    @checked_arguments(kind=text)
+    @checked_arguments(kind=text, modulators=optional(keyed))
     def layer(
         self,
         name: str,
         kind: str,
         shape: int | Iterable[int],
         driver: NetworkLayer | str | None = None,
+        modulators: Mapping[str, str] | None = None,
         **own: Any,
     ) -> NetworkLayer:
         """Add a layer.
@@ -158,16 +170,20 @@ class Network:
         Parameters
         ----------
         name : str
-        kind : {"input", "super", "target", "compare", "ct", "pulvinar"}
+        kind : {"input", "super", "target", "compare", "ct", "pulvinar", "matrix"}
             An input layer is clamped to its input in both phases. A super layer is hidden. A
             target layer is clamped to the target in the plus phase. A compare layer is never
             clamped; its target is used for statistics only. A ct layer is hidden, and gets context
-            from the trial before. A pulvinar layer predicts the activity of its driver.
+            from the trial before. A pulvinar layer predicts the activity of its driver. A matrix
+            layer belongs to the striatum.
         shape : int or sequence of int
             Number of units along each axis. The shape (py, px, y, x) means py times px sub-pools of
             y times x units. With ``pool_inhibits=True`` each sub-pool has its own inhibition.
         driver : NetworkLayer or str, optional
             Of a pulvinar layer: the layer that it predicts, with as many units.
+        modulators : mapping of str to str, optional
+            Of a matrix layer: ``"dopamine"``, ``"acetylcholine"`` or ``"reward"`` -> the name by
+            which its level is given with a trial. By default the names are these.
         **own
             Parameters of this layer, which `set` does not change.
 
@@ -193,7 +209,8 @@ class Network:
         given = self._checked("layer", own, f"layer {quoted(name)}")
         shaped = tuple(map(int, sizes))
         drives = self._driver(name, kind, int(np.prod(shaped)), driver)
-        made = NetworkLayer(name, kind, shaped, given, len(self.layers), drives)
+        levels = _modulators(name, kind, modulators, self.layers)
+        made = NetworkLayer(name, kind, shaped, given, len(self.layers), drives, levels)
         self.layers[name] = made
         return made
 
@@ -213,9 +230,10 @@ class Network:
         sender, receiver : NetworkLayer or str
         pattern : AllToAll, OneToOne, PathPattern or (senders, receivers) bool, optional
             Which units are connected; by default all senders with all receivers.
-        kind : {"forward", "back", "lateral", "inhib", "context", "maintenance"}
+        kind : {"forward", "back", "lateral", "inhib", "context", "maintenance", "striatal"}
             ``"inhib"`` inhibits, the others excite. ``"context"`` sends once in a trial, to a ct
-            layer. ``"maintenance"`` excites a ct layer slowly.
+            layer. ``"maintenance"`` excites a ct layer slowly. ``"striatal"`` excites a matrix
+            layer, and dopamine teaches it.
         **own
             Parameters of this path, which `set` does not change.
 
@@ -231,8 +249,10 @@ class Network:
             among = ", ".join(PATH_KINDS)
             hint = near(str(kind), PATH_KINDS)
             raise CircuitError(f"{where}: no kind {kind!r:.60}{hint}; there are {among}")
-        if kind in ("context", "maintenance") and high.kind != "ct":
-            raise CircuitError(f"{where}: it needs a layer of kind 'ct' (got {quoted(high.kind)})")
+        needs = {"context": "ct", "maintenance": "ct", "striatal": "matrix"}.get(kind, high.kind)
+        if high.kind != needs:
+            say = f"it needs a layer of kind {quoted(needs)} (got {quoted(high.kind)})"
+            raise CircuitError(f"{where}: {say}")
         if name in self.paths:
             raise CircuitError(f"{where}: there is one between these layers already")
         connected = _connected(pattern, low, high, where)
@@ -384,3 +404,26 @@ def _connected(
     if not given.any():
         raise CircuitError(f"{where}: the pattern connects nothing")
     return given
+
+
+def _modulators(
+    name: str, kind: str, given: Mapping[str, str] | None, layers: Mapping[str, NetworkLayer]
+) -> dict[str, str]:
+    """Return the names by which the levels of a layer's modulators are given.
+
+    ``layers`` are those that were added before.
+    """
+    where = f"layer {quoted(name)}, modulators"
+    if kind != "matrix" and given is not None:
+        raise CircuitError(f"{where}: only matrix layers have them (got kind {quoted(kind)})")
+    names = dict(given or {})
+    for one, called in names.items():
+        if one not in LEVELS:
+            raise CircuitError(f"{where}: no {one!r:.60}{near(str(one), LEVELS)}")
+        if not isinstance(called, str) or not called:
+            raise CircuitError(f"{where}, {one}: a name is needed (got {called!r:.60})")
+    out = {one: names.get(one, one) for one in LEVELS} if kind == "matrix" else {}
+    used = {one for layer in layers.values() for one in layer.modulators.values()}
+    for one in {*out.values()} & {name, *layers} | used & {name}:
+        raise CircuitError(f"{where}: {quoted(one)} would name a layer and a modulator")
+    return out

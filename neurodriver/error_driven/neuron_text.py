@@ -310,6 +310,7 @@ _CONDUCTANCES = """
     const real u = fmax(d, -90) + 90;
     const real gb = gabab * (GababM + gabab_base) * u * sigmoid(-0.1 * (u + 10));
     Gk = mahp_q * mahp * MahpN + Gsahp + ga + GknaMed + GknaSlow + gb;
+    $modulated
 """
 
 PARTS = {
@@ -318,8 +319,9 @@ PARTS = {
     "external": "GeExt = given * clamp * Ext; Ge = GeExt + (1 - given) * fmax(excitation, 0);",
     "dendrite": "dendrite_ss",
     "burst": "",
+    "modulated": "",
 }
-"""Parts of the text that deep layers replace."""
+"""Parts of the text that deep layers and layers of the striatum replace."""
 
 VGCC = """
     excitation += vgcc * entry * VgccM * VgccM * VgccM * VgccH;

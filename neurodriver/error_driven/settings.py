@@ -10,6 +10,7 @@ from neurodriver.model.component import Parameter
 
 from .deep_parameters import BURST_PARAMETERS, CONTEXT_PARAMETERS, PULVINAR_PARAMETERS
 from .neuron_text import PARAMETERS, POOL_PARAMETERS, axon
+from .striatum import MATRIX_PARAMETERS
 
 
 def _number(default: float, doc: str, name: str) -> Parameter:
@@ -53,6 +54,7 @@ OF_UNITS = {
     **BURST_PARAMETERS,
     **CONTEXT_PARAMETERS,
     **PULVINAR_PARAMETERS,
+    **MATRIX_PARAMETERS,
 }
 """Parameters of the neurons of a layer."""
 
@@ -77,7 +79,8 @@ PATH = {
     ),
     "sym": _number(True, "whether the path back begins with the same weights", "SWts.Init.Sym"),
     "synapse_threshold": _number(
-        0.0, "a synapse learns where its product of traces is larger", "Learn.DWt.LearnThr"
+        0.0, "a synapse learns where its product of traces is larger; in striatal paths, where "
+        "CaD of the receiver is larger", "Learn.DWt.LearnThr",
     ),
     "tau_trace": _number(
         1.0, "average of these products, in trials; 1: none. Hebbian paths and paths into "
@@ -85,6 +88,10 @@ PATH = {
     ),
     "cap_scale": _number(
         1.0, "factor of potentiation, in paths into target layers", "Learn.DWt.CaPScale"
+    ),
+    "credit": _number(
+        0.6, "part of the traces of striatal paths that does not need an error",
+        "VSMatrix.Credit",
     ),
     "sub_mean": _number(
         0.0, "share of a receiver's mean change that is subtracted from each change",
@@ -109,12 +116,20 @@ KINDS: dict[str, dict[str, float | bool]] = {
     "pulvinar": {
         "decay_act": 0.0, "decay_glong": 0.0, "clamps": 1.0, "rate_least": 1.0, "trg_sub_mean": 0.0
     },
+    "matrix": {
+        "gi": 0.5, "fb": 0.0, "pool_gi": 0.5, "pool_fb": 0.0, "nominal": 0.25, "decay_act": 1.0,
+        "decay_glong": 1.0, "rate_least": 0.001,
+    },
     "forward": {},
     "back": {"rel": 0.1},
     "lateral": {},
     "inhib": {"swt_adapts": False},
     "context": {},
     "maintenance": {},
+    "striatal": {
+        "swt_adapts": False, "sym": False, "spct": 0.0, "var": 0.4, "lrate": 0.01,
+        "synapse_threshold": 0.1,
+    },
 }  # fmt: skip
 """Kind of layer or path -> parameters whose defaults differ from those above."""
 
@@ -125,13 +140,15 @@ KIND_SOURCES = {
     "compare": axon("as of a TargetLayer, whose target is never applied"),
     "ct": axon("CTDefaults"),
     "pulvinar": axon("PulvinarDefaults, MinusPhasePool; IsLearnTrgAvg is false"),
+    "matrix": axon("MatrixDefaults, VSMatrixDefaults"),
     "back": axon("Path.Defaults of a BackPath"),
     "inhib": axon("Path.Defaults of an InhibPath"),
+    "striatal": axon("MatrixDefaults of a VSMatrixPath"),
 }
 """Kind of layer or path -> where these defaults come from."""
 
-LAYER_KINDS = ("input", "super", "target", "compare", "ct", "pulvinar")
-PATH_KINDS = ("forward", "back", "lateral", "inhib", "context", "maintenance")
+LAYER_KINDS = ("input", "super", "target", "compare", "ct", "pulvinar", "matrix")
+PATH_KINDS = ("forward", "back", "lateral", "inhib", "context", "maintenance", "striatal")
 
 SUFFIXES = {"inhib": "Inhib", "context": "Context", "maintenance": "Maintenance"}
 """Kind of path -> end of its name. Two layers may be connected by a path of each of these kinds."""

@@ -149,7 +149,7 @@ class Trainer(Trials):
         arrays = {name: np.asarray(values, np.float64) for name, values in first.items()}
         if self.items is None and every == 1:
             return arrays
-        if any(values.size == self._layer(name).count for name, values in arrays.items()):
+        if any(values.size == self._count(name) for name, values in arrays.items()):
             more = [arrays, *islice(environment, every - 1)]
             if len(more) < every:
                 return None
@@ -300,7 +300,7 @@ class Trainer(Trials):
         if name == "DSWt":
             return self.synapses.read(path, "slow")
         if name == "Tr":
-            if not self.synapses.averaged(path):
+            if not self.synapses.keeps_traces(path):
                 say = "Hebbian paths, paths to targets, and paths with tau_trace = 1 keep no traces"
                 raise RequestError(f"'Tr': {say}")
             traces = self.synapses.read(path, "trace")

@@ -26,6 +26,7 @@ from .changes import PathSynapses
 from .circuit import CYCLE, first_units, placed_circuit
 from .context import ContextPath
 from .learner import ItemStates, Learner
+from .levels import Levels
 from .network import Network, NetworkLayer
 from .neuron_text import NEVER
 from .starts import first_weights
@@ -75,6 +76,7 @@ class Trials:
         self._read = StateReader(self.lpu, READ)
         self._shows = [one.name for one in network.layers.values() if not one.hidden]
         self._write_inputs = StateWriter(self.lpu, "Ext", self._shows) if self._shows else None
+        self._levels = Levels(network, self.lpu)
         self.synapses = PathSynapses(network, weights, made, self.lpu)
         self.learner = Learner(
             network, self.synapses, self.count, communicator, slow_interval, inhibition_interval
@@ -125,7 +127,7 @@ class Trials:
         ----------
         shown : mapping of str to (units,) array
             Layer -> input or target; with several items, (items, units). Layers that are not named
-            have neither.
+            have neither. Modulator -> its level, one number for each item.
 
         Raises
         ------
@@ -133,7 +135,10 @@ class Trials:
             For a layer that takes neither input nor target, for another number of values, and for
             values that are not finite.
         """
-        self._shown = {name: self._values(name, given) for name, given in shown.items()}
+        values = {name: self._values(name, given) for name, given in shown.items()}
+        levels = {name: values.pop(name) for name in self._levels.names if name in values}
+        self._shown = values
+        self._levels.write(levels, self.items)
         if self._write_inputs is not None:
             layers = (self.network.layers[name] for name in self._shows)
             none = {one.name: np.zeros((self.count, one.count)) for one in layers}
@@ -231,8 +236,13 @@ class Trials:
 
     def _layer(self, name: str) -> NetworkLayer:
         if name not in self.network.layers:
-            raise RequestError(f"no layer {quoted(str(name))}{near(str(name), self._units)}")
+            known = [*self._units, *self._levels.names]
+            raise RequestError(f"no layer {quoted(str(name))}{near(str(name), known)}")
         return self.network.layers[name]
+
+    def _count(self, name: str) -> int:
+        """Return how many values of a layer are shown, or of a modulator."""
+        return 1 if name in self._levels.names else self._layer(name).count
 
     def _predicts(self, name: str) -> bool:
         return self.network.layers[name].driver is not None
@@ -241,20 +251,22 @@ class Trials:
         return {"input": 0, "target": self.network.minus}.get(layer.kind, NEVER)
 
     def _values(self, name: str, given: ArrayLike) -> Reals:
-        """Return the input or target of a layer as an array (items, units)."""
-        layer = self._layer(name)
-        if layer.hidden:
-            say = f"a {layer.kind} layer has neither input nor target"
+        """Return the input or target of a layer as an array (items, units); or a level."""
+        count = self._count(name)
+        modulator = name in self._levels.names
+        if not modulator and self._layer(name).hidden:
+            say = f"a {self._layer(name).kind} layer has neither input nor target"
             raise RequestError(f"layer {quoted(name)}: {say}")
         try:
             values = np.asarray(given).astype(np.float64, casting="same_kind")
         except (TypeError, ValueError):
             values = np.empty(0)
         several = self.items is not None
-        fits = values.size == self.count * layer.count
+        fits = values.size == self.count * count
         fits &= values.shape[:1] == (self.count,) if several else True
         if not fits or not np.isfinite(values).all():
             items = f" for each of {self.count} items" if several else ""
-            want = f"{layer.count} finite numbers are needed{items}"
-            raise RequestError(f"layer {quoted(name)}: {want}, got {given!r:.60}")
-        return values.reshape(self.count, layer.count)
+            what, s = ("modulator", "") if modulator else ("layer", "s")
+            want = f"{count} finite number{s} {'is' if modulator else 'are'} needed{items}"
+            raise RequestError(f"{what} {quoted(name)}: {want}, got {given!r:.60}")
+        return values.reshape(self.count, count)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from error_networks import UNITS, four_units, patterns, predictor, several_kinds
+from error_networks import UNITS, four_units, patterns, predictor, several_kinds, striatum
 
 from neurodriver.error_driven import Table, Trainer
 
@@ -89,4 +89,20 @@ def test_deep_layers() -> None:
             found[-1] |= {name: sim.get("Pulvinar", name) for name in ("GeExt", "Act")}
             found[-1]["context"] = sim.path("Hidden", "CT", kind="context")
     assert found[0]["Ctxt"].max() > 0.01 and found[0]["GeExt"].max() > 0.1
+    agree(*found)
+
+
+def test_striatum() -> None:
+    """Traces, dopamine and rewards, of two items with levels of their own."""
+    found: list[dict[str, np.ndarray]] = []
+    for backend in ("cpu", "cuda"):
+        with Trainer(striatum(), 2, backend=backend) as sim:
+            for reward in (0, 0, 1, 0):
+                shown = {"Cue": np.eye(3)[:2], "Action": np.eye(2), "other": np.ones(2)}
+                shown |= {"reward": np.array([reward, 1.0]), "dopamine": np.array([0.7, -0.6])}
+                sim.trial(shown)
+            found.append({name: sim.get("Go", name) for name in ("Ge", "CaD", "VmDend")})
+            for name in ("Go", "NoGo"):
+                found[-1] |= {f"{name} {n}": sim.path("Cue", name, n) for n in ("Tr", "DSWt", "Wt")}
+    assert found[0]["Go Tr"].any() and found[0]["Go DSWt"].any() and found[0]["NoGo DSWt"].any()
     agree(*found)

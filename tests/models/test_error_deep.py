@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from error_networks import DRIVE, FULL, GAIN, MAINT, UNITS, predictor
+from error_networks import DRIVE, FULL, GAIN, MAINT, UNITS, calcium, opened, predictor
 
 import neurodriver as nd
 from neurodriver.error_driven import Network, Trainer
@@ -36,16 +36,6 @@ def seen(sim: Trainer) -> dict[str, dict[str, np.ndarray]]:
         arrivals = sim.lpu[f"{layer}_arrivals"]
         out[layer] |= {name: np.asarray(arrivals.get(name), np.float64) for name in raw}
     return out
-
-
-def opened(d: np.ndarray) -> np.ndarray:
-    """Return how far NMDA channels are open."""
-    return np.where(d >= 0, 0, -d / (1 + 1.4 / 3.57 * np.exp(-0.062 * d)))
-
-
-def calcium(d: np.ndarray) -> np.ndarray:
-    """Return the drive of calcium channels."""
-    return -d / (1 - np.exp(0.0756 * d))
 
 
 def half_steps(d: np.ndarray, ge: np.ndarray, gi: np.ndarray, gk: np.ndarray) -> np.ndarray:

@@ -185,7 +185,7 @@ def test_weights_change_as_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     left = []
     for place in (HostSynapses, WarpSynapses):
         monkeypatch.setattr(live, "HostSynapses", place)
-        with Trainer(several_kinds(), items=2, dtype="float32", slow_interval=4) as sim:
+        with Trainer(several_kinds(), items=2, slow_interval=4) as sim:
             shapes = {name: sim.network.layers[name].count for name in ("Input", "Output")}
             for seed in range(3):
                 rng = np.random.default_rng(seed)

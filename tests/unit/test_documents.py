@@ -184,7 +184,8 @@ def test_a_run_of_the_bench_becomes_a_table(monkeypatch: pytest.MonkeyPatch) -> 
 RUN = {
     "README.md": r"type +cells .*\n(\w+ +\d+ .*\n){5}1200 spikes\n",
     "docs/batches.md": r"\[(\d{4}(, )?){8}\]\n",
-    "docs/error-driven.md": r"\[1\.[^\]]* 0\. *\]\n\(10, 10\) \(100, 25\)\n",
+    "docs/error-driven.md": r"\[1\.[^\]]* 0\. *\]\n\(10, 10\) \(100, 25\)\n"
+    r"Go \[0\.[1-9]\d* +0\.0\d*\]\nNoGo \[0\.0\d* +0\.[1-9]\d*\]\n",
     "docs/inputs.md": r"-\d+\.\d+\n\d+ spikes\n\[-\d+\.\d+\]\n",
     "docs/living.md": r"True\nTrue\nring/\d+ ring/\d+ 0.0015 65.61\nTrue\n",
     "docs/migration.md": "",

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from neurodriver.error_driven import deep, neuron
+from neurodriver.error_driven import deep, neuron, striatum
 from neurodriver.error_driven.neuron import AnyAxonNeuron
 from neurodriver.error_driven.neuron_text import axon
 from neurodriver.error_driven.settings import KIND_SOURCES, KINDS, RULES
@@ -15,7 +15,7 @@ from neurodriver.model.component import Parameter
 
 MODELS = [
     deep.AxonNeuron, deep.AxonBurstNeuron, deep.AxonContextNeuron, deep.AxonPulvinarNeuron,
-    neuron.AxonPoolNeuron,
+    neuron.AxonPoolNeuron, striatum.AxonMatrixNeuron, striatum.AxonMatrixPoolNeuron,
 ]  # fmt: skip
 
 IN_AXON = {
@@ -49,7 +49,9 @@ IN_AXON = {
     "Learn.DWt.LearnThr": 0, "Learn.DWt.SynTraceTau": 1, "Learn.DWt.CaPScale": 1,
     "Learn.DWt.SubMean": 0, "SWts.Init.Mean": 0.5, "SWts.Init.Var": 0.25, "SWts.Init.SPct": 0.5,
     "SWts.Init.Sym": True, "SWts.Adapt.On": True, "SWts.Adapt.LRate": 0.1, "SWts.Limit.Min": 0.2,
-    "SWts.Limit.Max": 0.8, "intdt *= 3 in PostSpike": 3,
+    "SWts.Limit.Max": 0.8, "intdt *= 3 in PostSpike": 3, "VSMatrix.Credit": 0.6,
+    "Learn.NeuroMod.DAMod is D2Mod": False, "Learn.NeuroMod.DAModGain": 0,
+    "Learn.NeuroMod.BurstGain": 1, "Learn.NeuroMod.DipGain": 1, "Learn.NeuroMod.AChLRateMod": 0,
 }  # fmt: skip
 """Values that the methods ``Defaults`` of Axon set, read at commit 774c01e1."""
 

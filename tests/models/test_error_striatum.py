@@ -1,0 +1,214 @@
+"""Layers of the striatum and their paths, against their equations in plain NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from error_networks import (
+    ACH,
+    BURST,
+    CREDIT,
+    DIP,
+    GAIN_D,
+    calcium,
+    four_units,
+    opened,
+    striatum,
+)
+from synapse_texts_on_cpu import WarpSynapses
+
+import neurodriver as nd
+from neurodriver.backends.cpu import live
+from neurodriver.backends.synapse_sets import HostSynapses
+from neurodriver.error_driven import Trainer, circuit_of
+from neurodriver.error_driven.striatum import (
+    LEVELS,
+    MATRIX_PARAMETERS,
+    AxonMatrixNeuron,
+    AxonMatrixPoolNeuron,
+)
+
+TAKEN = np.eye(2)
+CUE = np.array([[1.0, 1, 0], [0, 1, 1]])
+SHOWN = {"Cue": CUE, "Action": TAKEN}
+LAYERS = {"Go": ("dopamine", 1), "NoGo": ("other", -1)}
+
+TRIALS: list[dict[str, Any]] = [
+    {**SHOWN, "dopamine": [2, -2]},  # without a reward, dopamine teaches nothing
+    {**SHOWN, "acetylcholine": [0.5, 0.1]},
+    {**SHOWN, "acetylcholine": [0.09, 0]},  # too little for a trace
+    {"reward": [1, 1], "dopamine": [0.8, -0.6], "other": [-0.4, 0.9], "acetylcholine": [1, -0.3]},
+    {**SHOWN, "reward": [0, 1], "dopamine": 1 + TAKEN[0]},
+]
+"""What two items are shown in five trials."""
+
+
+def level(trial: dict[str, Any], name: str, usual: float, item: int) -> float:
+    """Return the level of a modulator in a trial."""
+    return float(np.broadcast_to(trial.get(name, usual), 2)[item])
+
+
+def by_hand(
+    trial: dict[str, Any], item: int, layer: str, s: dict[str, np.ndarray], trace: np.ndarray
+) -> tuple[np.ndarray, np.ndarray | float]:
+    """Return the new traces of a path, (receivers, senders), and the change per learning rate."""
+    name, sign = LAYERS[layer]
+    ach, dopamine = level(trial, "acetylcholine", 1, item), level(trial, name, 0, item)
+    if level(trial, "reward", 0, item):
+        gain = BURST if dopamine > 0 else DIP
+        rate = (1 - ACH * (1 - min(abs(ach), 1))) * gain * dopamine * sign
+        return np.zeros_like(trace), rate * trace
+    if ach < 0.1:
+        return trace, 0.0
+    y = np.minimum(s["CaD"] / s["CaDBefore"].max(), 1)
+    part = s["CaP"] - s["CaD"] + np.where(s["CaD"] > 0.1, CREDIT * s["CaD"], 0)
+    return trace + np.outer(np.maximum(4 * y * (1 - y), 0.001) * ach * part, s["sender"]), 0.0
+
+
+def test_traces_and_weights() -> None:
+    """Of two items with dopamine of their own: traces, then changes, summed, at a reward."""
+    seen = dict.fromkeys(("error below 0", "CaD below 0.1", "change up", "change down"), 0)
+    with Trainer(striatum(), items=2) as sim:
+        traces = {name: np.zeros((2, 6, 3)) for name in LAYERS}
+        linear = {name: sim.path("Cue", name, "LWt") for name in LAYERS}
+        total = {name: np.zeros((6, 3)) for name in LAYERS}
+        for trial in TRIALS:
+            sim.trial(trial)
+            for name in LAYERS:
+                change = np.zeros((6, 3))
+                for item in range(2):
+                    states = {n: sim.get(name, n)[item] for n in ("CaP", "CaD", "CaDBefore")}
+                    states["sender"] = sim.get("Cue", "CaD")[item]
+                    traces[name][item], one = by_hand(trial, item, name, states, traces[name][item])
+                    change += one
+                    seen["error below 0"] += int((states["CaP"] < states["CaD"]).sum())
+                    seen["CaD below 0.1"] += int((states["CaD"] < 0.1).sum())
+                seen["change up"] += int((change > 0).sum())
+                seen["change down"] += int((change < 0).sum())
+                total[name] += 2 * change
+                linear[name] = np.clip(linear[name] + 2 * change, 0, 1)
+                weight = 0.5 * 2 / (1 + ((1 - linear[name]) / linear[name]) ** 6)
+                for number, expected in (
+                    ("Tr", traces[name]), ("DSWt", total[name]), ("LWt", linear[name]),
+                    ("Wt", weight), ("SWt", np.full((6, 3), 0.5)),
+                ):  # fmt: skip
+                    got = sim.path("Cue", name, number)
+                    assert np.abs(got - expected).max() < 1e-10, (name, number)
+    assert min(seen.values()) > 3, seen
+    assert max(np.abs(one).max() for one in total.values()) > 1e-3
+
+
+@pytest.mark.parametrize("dopamine", [0.0, 0.9, -1.2, 3.0])
+def test_dopamine_multiplies_conductances(dopamine: float) -> None:
+    """Excitation and inhibition, in opposite ways for both receptors, and not below 0."""
+    names = "VmDend", "VgccM", "VgccH", "GeSyn", "GnmdaSyn", "PoolGi", "GiSyn", "Ge", "Gi"
+    felt = dopamine * (BURST if dopamine > 0 else DIP)
+    with Trainer(striatum()) as sim:
+        sim.begin({"Cue": CUE[0], "Action": TAKEN[0], "dopamine": dopamine, "other": dopamine})
+        for _ in range(40):
+            before = {layer: {n: sim.get(layer, n) for n in names} for layer in LAYERS}
+            sim.cycle()
+        for layer, (_, sign) in LAYERS.items():
+            old, new = before[layer], {n: sim.get(layer, n) for n in names}
+            d, gate = old["VmDend"], old["VgccM"] ** 3 * old["VgccH"]
+            ge = new["GeSyn"] + 0.006 * new["GnmdaSyn"] * opened(d) + 0.02 * calcium(d) * gate
+            effect = max(1 + sign * GAIN_D * felt, 0)
+            assert np.abs(new["Ge"] - effect * ge).max() < 1e-10
+            assert np.abs(new["Gi"] - effect * (new["PoolGi"] + new["GiSyn"])).max() < 1e-10
+            assert ge.max() > 0.1 and new["PoolGi"].max() > 0.01
+
+
+@pytest.mark.parametrize(("dopamine", "grows", "shrinks"), [(1, "Go", "NoGo"), (-1, "NoGo", "Go")])
+def test_the_action_that_was_taken_learns(dopamine: float, grows: str, shrinks: str) -> None:
+    """Bursts after an action strengthen its Go units, and dips its NoGo units."""
+    with Trainer(striatum()) as sim:
+        before = {name: sim.path("Cue", name) for name in LAYERS}
+        for _ in range(5):
+            sim.trial({"Cue": CUE[0], "Action": TAKEN[0]})
+            sim.trial({"reward": 1, "dopamine": dopamine, "other": dopamine})
+        moved = {name: sim.path("Cue", name) - before[name] for name in LAYERS}
+    taken = {name: change[:3, :2].mean() for name, change in moved.items()}
+    assert taken[grows] > 0.03 > -0.03 > taken[shrinks]
+    for name, change in moved.items():
+        assert np.abs(change[3:]).mean() < 0.1 * abs(taken[name])
+        assert not change[:, 2].any()  # the part of the cue that was not shown
+
+
+def test_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With two threads, with a warp for each unit as on a GPU, and of each item alone."""
+    left = []
+    for place, threads in ((HostSynapses, 1), (HostSynapses, 2), (WarpSynapses, 1)):
+        monkeypatch.setattr(live, "HostSynapses", place)
+        with Trainer(striatum(), items=2, threads=threads) as sim:
+            for trial in TRIALS:
+                sim.trial(trial)
+            found = [sim.get("Go", "Vm"), *(sim.path("Cue", n) for n in LAYERS)]
+            left.append([one.tobytes() for one in (*found, sim.path("Cue", "NoGo", "Tr"))])
+    assert left[0] == left[1] == left[2]
+    monkeypatch.undo()
+    changes = []
+    for item in range(2):
+        with Trainer(striatum()) as alone:
+            for trial in TRIALS[:4]:
+                alone.trial({name: np.asarray(one)[item] for name, one in trial.items()})
+            changes.append(alone.path("Cue", "Go", "DSWt"))
+    with Trainer(striatum(), items=2) as sim:
+        sim.train(({n: np.asarray(v) for n, v in one.items()} for one in TRIALS[:4]), 1, 8)
+        assert np.array_equal(sim.path("Cue", "Go", "DSWt"), changes[0] + changes[1])
+    assert np.ptp(changes) > 1e-3
+
+
+def test_sub_pools_have_the_same_equations() -> None:
+    """Both models add the same parameters, states and text to units with and without sub-pools."""
+    net = striatum()
+    net.layer("Pools", "matrix", (1, 2, 2, 2), pool_inhibits=True)
+    models = {group.model.__name__ for group in circuit_of(net).groups}
+    assert {"AxonMatrixNeuron", "AxonMatrixPoolNeuron"} < models
+    for name in MATRIX_PARAMETERS:
+        assert AxonMatrixPoolNeuron.params[name] is AxonMatrixNeuron.params[name]
+    texts = {one.parts["modulated"] for one in (AxonMatrixNeuron, AxonMatrixPoolNeuron)}
+    assert len(texts) == 1 and "Gi *= effect" in texts.pop()
+    assert all(state in AxonMatrixPoolNeuron.states for state, _ in LEVELS.values())
+
+
+FAULTS: dict[str, Callable[[Any], Any]] = {
+    "path 'HiddenToOutput': it needs a layer of kind 'matrix' (got 'target')": lambda n: n.connect(
+        "Hidden", "Output", kind="striatal"
+    ),
+    "layer 'b', modulators: only matrix layers have them (got kind 'super')": lambda n: n.layer(
+        "b", "super", 2, modulators={}
+    ),
+    "layer 'b', modulators: no 'dopamin' (did you mean 'dopamine'?)": lambda n: n.layer(
+        "b", "matrix", 2, modulators={"dopamin": "x"}
+    ),
+    "layer 'b', modulators, dopamine: a name is needed (got 1)": lambda n: n.layer(
+        "b", "matrix", 2, modulators={"dopamine": 1}
+    ),
+    "layer 'b', modulators: 'Input' would name a layer and a modulator": lambda n: n.layer(
+        "b", "matrix", 2, modulators={"dopamine": "Input"}
+    ),
+    "layer 'reward', modulators: 'reward' would name a layer and a modulator": lambda n: (
+        n.layer("b", "matrix", 2),
+        n.layer("reward", "input", 2),
+    ),
+}
+
+
+@pytest.mark.parametrize("message", FAULTS)
+def test_faults_are_named(message: str) -> None:
+    """Each says what was given and what is allowed."""
+    with pytest.raises(nd.NeurodriverError) as error:
+        FAULTS[message](four_units())
+    assert message in str(error.value)
+
+
+def test_levels_that_do_not_fit_are_told() -> None:
+    """A number for each item; names as near as there are."""
+    with Trainer(striatum()) as sim:
+        with pytest.raises(nd.NeurodriverError, match="'dopamine': 1 finite number is needed, got"):
+            sim.begin({"dopamine": [1, 2]})
+        with pytest.raises(nd.NeurodriverError, match=r"'rewards' \(did you mean 'reward'\?\)"):
+            sim.begin({"rewards": 1})
