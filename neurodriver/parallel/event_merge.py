@@ -24,40 +24,49 @@ MANY = 1 << 14
 """For at least so many events loops are compiled: they are several times faster than NumPy."""
 
 
-def merged(parts: Sequence[tuple[Events, NDArray[np.int64]]], dt: float) -> Events:
+def merged(parts: Sequence[tuple[Sequence[Events], NDArray[np.int64]]], dt: float) -> Events:
     """Return the events of all parts by time, and by column where times are equal.
 
     Parameters
     ----------
-    parts : sequence of ((time, index), place)
-        Events of each part in this order; ``place`` is the column of the whole for each column of
-        the part, ascending. Times are multiples of ``dt``, below 2**32 of them.
+    parts : sequence of (events, place)
+        ``events`` are pieces of those of a part, in this order, one after the other; ``place`` is
+        the column of the whole for each column of the part, ascending. Times are multiples of
+        ``dt``, below 2**32 of them.
     dt : float
         Length of a step, s.
     """
-    loops = _compiled() if sum(len(time) for (time, _), _ in parts) >= MANY else None
-    keys = np.empty(0, np.uint64)
-    for (time, index), place in parts:
-        if loops is None:
-            keys = np.concatenate([keys, _keys(time, index, place, dt)])
-            continue
-        more = np.empty(len(time), np.uint64)
-        loops.nd_event_keys(time, index, place, dt, len(more), more)
-        keys = _together(loops, keys, more) if len(keys) else more
+    counts = [sum(len(time) for time, _ in events) for events, _ in parts]
+    loops = _compiled() if sum(counts) >= MANY else None
     if loops is None:
-        return _events(np.sort(keys, kind="stable"), dt)
+        return _sorted([(*one, place) for events, place in parts for one in events], dt)
+    lists = []
+    for count, (events, place) in zip(counts, parts, strict=True):
+        keys, begin = np.empty(count, np.uint64), 0
+        for time, index in events:
+            loops.nd_event_keys(time, index, place, dt, len(time), keys[begin:])
+            begin += len(time)
+        lists.append(keys)
+    while len(lists) > 1:  # two and two
+        pairs = zip(lists[::2], lists[1::2], strict=False)
+        lists = [_together(loops, *pair) for pair in pairs] + lists[len(lists) // 2 * 2 :]
+    (keys,) = lists
     out = np.empty(len(keys)), np.empty(len(keys), np.int32)
     loops.nd_events_of_keys(keys, dt, len(keys), *out)
     return out
 
 
-def _keys(time: NDArray[np.float64], index: NDArray[np.int32], place: NDArray[np.int64],
-          dt: float) -> Keys:  # fmt: skip
-    return np.rint(time / dt).astype(np.uint64) << np.uint64(32) | place[index].astype(np.uint64)
-
-
-def _events(keys: Keys, dt: float) -> Events:
-    return (keys >> np.uint64(32)).astype(np.float64) * dt, keys.astype(np.uint32).astype(np.int32)
+def _sorted(
+    pieces: Sequence[tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.int64]]], dt: float
+) -> Events:
+    """Do it by NumPy alone."""
+    keys = [
+        np.rint(time / dt).astype(np.uint64) << np.uint64(32) | place[index].astype(np.uint64)
+        for time, index, place in pieces
+    ]
+    every = np.sort(np.concatenate([np.empty(0, np.uint64), *keys]), kind="stable")
+    step = (every >> np.uint64(32)).astype(np.float64)
+    return step * dt, every.astype(np.uint32).astype(np.int32)
 
 
 def _together(loops: ct.CDLL, one: Keys, other: Keys) -> Keys:

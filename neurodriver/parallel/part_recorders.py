@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,53 +13,11 @@ from numpy.typing import NDArray
 
 from ..circuit.circuit import Circuit, Group
 from ..errors import RequestError
-from ..recorders.base import Block, Columns, Recorder, RecordingPlan, RecordingProgress
+from ..recorders.base import Block, Columns, Recorder, RecordingPlan
 from .event_merge import Events, merged
+from .part_blocks import PartColumns, PartRecorder
 
 Numbers = NDArray[np.int64]
-PartColumns = Mapping[str, Columns]
-"""Variable -> the columns of one part."""
-
-
-class PartRecorder(Recorder):
-    """Keeps the blocks of one part until they are taken.
-
-    Parameters
-    ----------
-    whole : Recorder
-        The recorder of the whole circuit.
-    record : sequence of (variable, uids)
-        What this part records of it.
-    """
-
-    copies = False
-
-    def __init__(self, whole: Recorder, record: Sequence[tuple[str, Any]]) -> None:
-        super().__init__(record, whole.sample_interval)
-        self.lenient = whole.lenient
-        self._blocks: list[Block] = []
-
-    def columns(self) -> PartColumns:
-        """Return the columns of the open recording."""
-        return {one.variable: one for one in self.plan.columns}
-
-    def take(self) -> list[Block]:
-        """Return the blocks since the last call."""
-        self.settle()
-        taken, self._blocks = self._blocks, []
-        return taken
-
-    def _open(self, plan: RecordingPlan) -> None:
-        self._blocks = []
-
-    def _reopen(self, plan: RecordingPlan, step: int) -> RecordingProgress:
-        return self._progress
-
-    def _append(self, block: Block, rows: int) -> None:
-        self._blocks.append(block)
-
-    def _close(self) -> None:
-        """Keep what has not been taken."""
 
 
 @dataclass(frozen=True)
@@ -95,6 +55,7 @@ class WholeRecording:
         self._plan: RecordingPlan | None = None
         self._columns: tuple[Columns, ...] = ()
         self._places: list[dict[str, Numbers]] = []
+        self._joined, self._joining = 0, threading.Lock()  # steps put together
         self.resumes = False  # whether the recording was begun by another process
 
     def check(self) -> None:
@@ -185,6 +146,7 @@ class WholeRecording:
         step : int
             Steps done.
         """
+        self._joined = step
         if self._plan is None and self.resumes:
             self._plan = replace(plan, columns=self._columns, steps=None)
         if self._plan is None:
@@ -246,6 +208,25 @@ class WholeRecording:
         shown = not group.is_port and (not group.hidden or self.recorder.lenient)
         return shown and variable in group.model.updates
 
+    def follow(self, parts: Sequence[PartRecorder | None], put: Callable[[Arrived], None]) -> None:
+        """Put blocks together as soon as all parts, which are in this process, have come so far.
+
+        Parameters
+        ----------
+        put : callable
+            Gets what has been recorded; any thread may call it.
+        """
+        for one in parts:
+            if one is not None and not self.recorder.per_step:
+                one.arrived = partial(self._follow, parts, put)
+
+    def _follow(self, parts: Sequence[PartRecorder | None], put: Callable[[Arrived], None]) -> None:
+        with self._joining:
+            step = min(one.step for one in parts if one is not None)
+            if step > self._joined:
+                self._joined = step
+                put(Arrived([one.take(step) if one else [] for one in parts], None, step))
+
     def append(self, arrived: Arrived) -> None:
         """Give the recorder what all parts have recorded up to a step."""
         assert self._plan is not None
@@ -280,9 +261,8 @@ class WholeRecording:
         name, plan = columns.variable, self._plan
         assert plan is not None
         parts = [
-            (block.events[name], places[name])
+            ([block.events[name] for block in part], places[name])
             for places, part in zip(self._places, blocks, strict=True)
-            for block in part
-            if name in block.events
+            if name in places
         ]
         return merged(parts, plan.dt)

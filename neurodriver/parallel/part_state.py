@@ -28,8 +28,9 @@ from ..state.snapshot import Snapshot
 from ..state.taking import check_readable, take
 from .checkpoints import on_every_rank
 from .exchange import Exchange
+from .part_blocks import PartColumns, PartRecorder
 from .part_learned import learned_of_part, learned_of_whole
-from .part_recorders import PartColumns, PartRecorder, WholeRecording
+from .part_recorders import WholeRecording
 from .part_rows import PartRows, inserted, renamed, whole_of
 from .part_synapses import PartedSynapses
 from .part_values import PartedComponents, PartOfValues

@@ -15,7 +15,8 @@ from ..recorders.base import Block, Columns, Recorder, RecordingPlan
 from ..recorders.synapses import SynapseRecorder
 from ..run.synapse_feed import columns_of, counted
 from ..state.synapses import Synapses
-from .part_recorders import Arrived, PartColumns, PartRecorder, WholeRecording
+from .part_blocks import PartColumns, PartRecorder
+from .part_recorders import Arrived, WholeRecording
 
 Numbers = NDArray[np.int64]
 

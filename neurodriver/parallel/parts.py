@@ -209,6 +209,10 @@ class PartedSimulation(PartedState):
             interval = recording.recorder.sample_interval
             plan = RecordingPlan(self.dt, steps, interval, self._dtype, (), self._attributes)
             recording.open(plan, self.step)
+        if self._world.size == 1:  # all parts are here
+            for number, recording in enumerate(self.recordings):
+                put = partial(self._writer.put, recording)
+                recording.follow([part.recorders[number] for part in self._parts], put)
 
     @property
     def exchanged(self) -> list[Exchanged]:
@@ -292,8 +296,11 @@ class PartedSimulation(PartedState):
 
     def _put_together(self, seconds: float) -> float:
         """Give the recorders what the parts have recorded; return the time of the slowest rank."""
+        for one in (one for part in self._parts for one in part.recorders if one):
+            one.settle()
         blocks = [
-            [[] if one is None else one.take() for one in part.recorders] for part in self._parts
+            [[] if one is None else one.take(self.step) for one in part.recorders]
+            for part in self._parts
         ]
         everything = self._world.gather((blocks, seconds), at="LPU.advance")
         parts = [part for found, _ in everything for part in found]

@@ -28,14 +28,6 @@ class MemoryRecorder(Recorder):
     record, sample_interval
         See `Recorder`.
 
-    Attributes
-    ----------
-    output : dict
-        Variable -> ``{"data": ..., "uids": [...]}``, filled by ``close``. ``data`` is an array
-        (rows, n), or ``{"time": (m,) float64 s, "index": (m,) int32}`` for events. Where the
-        circuit has populations with names, ``population``, (n,) str, is that of each column. Of
-        a batch, the columns of copy b begin at b * n.
-
     Examples
     --------
     >>> recorder = MemoryRecorder([("V", None), ("spike_state", None)])  # doctest: +SKIP
@@ -47,12 +39,28 @@ class MemoryRecorder(Recorder):
 
     def __init__(self, record: Iterable[tuple[str, Who | None]], sample_interval: int = 1) -> None:
         super().__init__(record, sample_interval)
-        self.output: dict[str, dict[str, Any]] = {}
+        self._data: dict[str, Any] = {}  # of each variable of a closed recording
+        self._output: dict[str, dict[str, Any]] = {}
         self._closed_plan: RecordingPlan | None = None
         self._whole: dict[str, Array] = {}
         self._parts: dict[str, list[Any]] = {}
         self._events: dict[str, EventMemory] = {}
         self._stored = 0, 0  # rows and steps of all blocks taken so far
+
+    @property
+    def output(self) -> dict[str, dict[str, Any]]:
+        """Variable -> ``{"data": ..., "uids": [...]}`` of a closed recording.
+
+        ``data`` is an array (rows, n), or ``{"time": (m,) float64 s, "index": (m,) int32}`` for
+        events. Where the circuit has populations with names, ``population``, (n,) str, is that of
+        each column. Of a batch, the columns of copy b begin at b * n.
+        """
+        columns = () if self._closed_plan is None else self._closed_plan.columns
+        for one in columns if not self._output else ():  # a list of many uids takes its time
+            entry = {"data": self._data[one.variable], "uids": one.uids.tolist()}
+            named = {} if one.population is None else {"population": one.population}
+            self._output[one.variable] = entry | named
+        return self._output
 
     @property
     def recording(self) -> Recording:
@@ -79,7 +87,7 @@ class MemoryRecorder(Recorder):
         """Return the rows, or the times and the indices of events before ``end``, s."""
         name = columns.variable
         if self._closed_plan is not None:
-            return self.output[name]["data"]
+            return self._data[name]
         if columns.events:
             time, index = self._events[name].so_far()
             count = np.searchsorted(time, end - 0.5 * self.plan.dt)
@@ -96,17 +104,17 @@ class MemoryRecorder(Recorder):
         RecordingError
             The run has not ended, or the variable was not recorded.
         """
-        return self._entry(variable)["data"]
+        self._columns(variable)
+        return self._data[variable]
 
     def uids(self, variable: str) -> list[str]:
         """Return the uids of the columns of one variable."""
-        uids: list[str] = self._entry(variable)["uids"]
+        uids: list[str] = self._columns(variable).uids.tolist()
         return uids
 
     def unit(self, variable: str) -> str:
         """Return the unit of one variable, empty where it has none."""
-        self._entry(variable)
-        return next(c.unit for c in self._recorded().columns if c.variable == variable)
+        return self._columns(variable).unit
 
     def time(self) -> npt.NDArray[np.float64]:
         """Return the times of the rows, (rows,) float64, s."""
@@ -117,17 +125,18 @@ class MemoryRecorder(Recorder):
             raise RecordingError("MemoryRecorder: nothing recorded yet; run and close first")
         return self._closed_plan
 
-    def _entry(self, variable: str) -> dict[str, Any]:
-        self._recorded()
-        if variable not in self.output:
+    def _columns(self, variable: str) -> Columns:
+        """Return what is known of the columns of a recorded variable."""
+        known = {one.variable: one for one in self._recorded().columns}
+        if variable not in known:
             raise RecordingError(
-                f"MemoryRecorder: {variable!r} was not recorded{near(variable, self.output)}; "
-                f"recorded are: {', '.join(self.output)}"
+                f"MemoryRecorder: {variable!r} was not recorded{near(variable, known)}; "
+                f"recorded are: {', '.join(known)}"
             )
-        return self.output[variable]
+        return known[variable]
 
     def _open(self, plan: RecordingPlan) -> None:
-        self.output, self._closed_plan, self._stored = {}, None, (0, 0)
+        self._data, self._output, self._closed_plan, self._stored = {}, {}, None, (0, 0)
         self._parts = {c.variable: [] for c in plan.dense}
         self._events = {c.variable: _event_memory(plan, c) for c in plan.events}
         self._whole = {}
@@ -139,9 +148,9 @@ class MemoryRecorder(Recorder):
     def _reopen(self, plan: RecordingPlan, step: int) -> RecordingProgress:
         if self._closed_plan is None or self._progress.step != step:
             raise RecordingError(f"MemoryRecorder: holds no recording up to step {step:,}")
-        self._closed_plan = None
+        self._closed_plan, self._output = None, {}
         for columns in plan.columns:
-            name, data = columns.variable, self.output.pop(columns.variable)["data"]
+            name, data = columns.variable, self._data.pop(columns.variable)
             if columns.events:
                 self._events[name] = _event_memory(plan, columns)
                 self._events[name].append(data["time"], data["index"])
@@ -190,9 +199,7 @@ class MemoryRecorder(Recorder):
                 data = self._whole.pop(name)[: self._progress.rows]
             else:
                 data = _joined_rows(parts, columns, plan)
-            self.output[name] = {"data": data, "uids": columns.uids.tolist()}
-            if columns.population is not None:
-                self.output[name]["population"] = columns.population
+            self._data[name] = data
         self._closed_plan = plan
 
 

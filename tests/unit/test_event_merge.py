@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -13,14 +15,16 @@ DT = 1e-4
 
 def parts_of(
     time: np.ndarray, column: np.ndarray, of: np.ndarray
-) -> list[tuple[Events, np.ndarray]]:
+) -> list[tuple[list[Events], np.ndarray]]:
     """Return what each part has of the events; ``of``: the part of each column."""
     out = []
     for part in range(of.max() + 1):
         place = np.flatnonzero(of == part)
         mine = of[column] == part
         index = np.searchsorted(place, column[mine]).astype(np.int32)
-        out.append(((time[mine], index), place))
+        ends = [0, len(index) // 3, len(index)]  # two pieces
+        pieces = [(time[mine][a:b], index[a:b]) for a, b in pairwise(ends)]
+        out.append((pieces, place))
     return out
 
 

@@ -1,0 +1,83 @@
+"""What parts have recorded is put together as far as all of them have come."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from emulated_gpu import Halving
+from support import DT
+
+import neurodriver as nd
+from neurodriver.parallel import event_merge
+from neurodriver.parallel.part_blocks import PartRecorder
+from neurodriver.recorders.base import Block, Columns, RecordingPlan
+
+
+def recorder_of(cells: int, interval: int) -> PartRecorder:
+    """Return the open recorder of a part."""
+    made = PartRecorder(nd.MemoryRecorder([("V", None)], interval), [("V", None)])
+    uids = np.array([f"n{i}" for i in range(cells)])
+    columns = tuple(Columns(name, uids, "", name != "V") for name in ("V", "spike_state"))
+    made.open(RecordingPlan(DT, 100, interval, np.dtype(float), columns, {}))
+    return made
+
+
+@pytest.mark.parametrize("interval", [1, 3, 7])
+def test_blocks_are_divided(interval: int) -> None:
+    """Whatever steps a part has come to, and whatever steps are taken."""
+    cells, ends, taken = 2, [4, 5, 31, 32, 70], [2, 4, 9, 33, 60, 70]
+    made, found = recorder_of(cells, interval), []
+    rows = np.arange(2.0 * (70 // interval)).reshape(-1, cells)
+    for begin, end in zip([0, *ends], ends, strict=False):
+        first, last = begin // interval, end // interval
+        index = np.arange(begin, end, dtype=np.int32) % cells
+        events = {"spike_state": (np.arange(begin, end) * DT, index)}
+        made.append(Block(first, {"V": rows[first:last]}, events, end))
+    for step in taken:
+        found.append(made.take(step))
+        assert found[-1][-1].step == step
+        assert not made.take(step)
+    every = [block for some in found for block in some]
+    assert np.array_equal(np.concatenate([block.rows["V"] for block in every]), rows)
+    for block in every:
+        assert block.first_row + len(block.rows["V"]) == block.step // interval
+    time = np.concatenate([block.events["spike_state"][0] for block in every])
+    assert np.array_equal(time, np.arange(70) * DT)
+    for some, end in zip(found, taken, strict=True):
+        assert some[-1].events["spike_state"][0][-1] == (end - 1) * DT
+
+
+def append_with(recorder: nd.MemoryRecorder, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Return a list of the steps of the blocks that a recorder will have got."""
+    seen: list[int] = []
+    append = recorder.append
+
+    def noting(block: Block) -> None:
+        seen.append(block.step)
+        append(block)
+
+    monkeypatch.setattr(recorder, "append", noting)
+    return seen
+
+
+def test_within_a_slice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A recorder gets blocks while a slice is computed, with calls of any length of each part."""
+    monkeypatch.setattr(event_merge, "MANY", 1)
+    circuit = nd.Circuit.from_arrays([(Halving, 40, {}, None)])
+    current = nd.StepInput("I", circuit.uids, np.linspace(0.3, 0.9, 40))
+    found: list[Any] = []
+    seen: list[int] = []
+    for parts in (None, 3):
+        recorder = nd.MemoryRecorder([("V", circuit.uids[3:30].tolist()), ("spike_state", None)], 4)
+        seen = append_with(recorder, monkeypatch)
+        with nd.LPU(circuit, DT, [current], [recorder], parts=parts) as lpu:
+            for n, part in enumerate(getattr(lpu.simulation, "_parts", [])):
+                part.simulation.length.fixed = (7, 10, 64)[n]
+            lpu.run(steps=900)
+            lpu.run(steps=300)
+        found.append((recorder.get("V"), *recorder.get("spike_state").values()))
+    assert seen == sorted(seen) and len(set(seen)) > 20
+    for one, other in zip(*found, strict=True):
+        assert np.array_equal(one, other) and len(one)
