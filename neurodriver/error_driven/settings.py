@@ -83,8 +83,8 @@ PATH = {
         "CaD of the receiver is larger", "Learn.DWt.LearnThr",
     ),
     "tau_trace": _number(
-        1.0, "average of these products, in trials; 1: none. Hebbian paths and paths into "
-        "targets have none", "Learn.DWt.SynTraceTau",
+        1.0, "average of these products, in trials; 1: none. Hebbian and striatal paths, "
+        "and paths into targets, have none", "Learn.DWt.SynTraceTau",
     ),
     "cap_scale": _number(
         1.0, "factor of potentiation, in paths into target layers", "Learn.DWt.CaPScale"

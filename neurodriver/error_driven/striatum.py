@@ -1,9 +1,9 @@
 """Layers of the striatum, whose paths dopamine teaches.
 
 A unit of the striatum has receptors of one kind for dopamine. Units with D1 receptors are called
-Go, and those with D2 receptors NoGo. A path to them keeps a trace of what was active. When there
-is a reward, dopamine turns the trace into changes of weights: a burst of dopamine strengthens Go
-and weakens NoGo, and a dip does the reverse.
+Go, and those with D2 receptors NoGo. A path to them keeps a trace of what was active. When a
+reward comes or is missed, dopamine turns the trace into changes of weights: a burst of dopamine
+strengthens Go and weakens NoGo, and a dip does the reverse.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _MODULATED = """
 _STATES = {
     "DA": State("1", 0.0, doc="dopamine: 0 is its usual level"),
     "ACh": State("1", 1.0, doc="acetylcholine, from 0 to 1"),
-    "HasRew": State("1", 0.0, doc="above 0 in a trial with a reward, or without an expected one"),
+    "HasRew": State("1", 0.0, doc="above 0 in a trial in which a reward comes or is missed"),
 }
 
 STRIATAL = """
@@ -88,9 +88,8 @@ class AxonMatrixNeuron(AxonNeuron):
     ``g DA (1 - ach_rate (1 - |ACh|))``, with the opposite sign for D2 receptors.
 
     These are the equations of a VSMatrixLayer and a VSMatrixPath of Axon at 774c01e1 (GNeuroMod,
-    RLRate, LRMod, DWtSynVSMatrix), with RewActLearn off. Axon has them from the traces of O'Reilly
-    & Frank 2006, doi:10.1162/089976606775093909, and from D1 and D2 receptors as in Frank 2005,
-    doi:10.1162/0898929052880093.
+    RLRate, LRMod, DWtSynVSMatrix), with RewActLearn off. Go and NoGo units with opposite effects of
+    dopamine are those of Frank 2005, doi:10.1162/0898929052880093.
     """
 
     params = MATRIX_PARAMETERS

@@ -125,6 +125,9 @@ LEARNED = {
     "LearnCaP": (0.5500735, 0.5519808, 0.54200256, 0.5519518),
     "LearnCaD": (0.52224743, 0.49780282, 0.49890643, 0.50385964),
 }
+OUTPUT = (0.50602317, 0.4639777, 0.4770922, 0.47976217)
+"""LearnCaD of the output."""
+
 CHANGES = (0.0055950927, 0.010907927, 0.010558605, 0.010816593)
 CARRIED = (0.5335216, 0.5650866, 0.56302404, 0.56454736)
 HIDDEN = (0.5268025, 0.54555845, 0.5367433, 0.5415946)
@@ -151,6 +154,7 @@ def test_learning_of_four_units(rates: bool) -> None:
             sim.trial(shown(unit))
             for name, values in LEARNED.items():
                 near(sim, "Hidden", unit, **{name: values[unit]})
+            near(sim, "Output", unit, LearnCaD=OUTPUT[unit])
             at = unit, unit
             assert abs(sim.path("Hidden", "Output", "DSWt")[at] - CHANGES[unit]) < 1e-8
             assert abs(sim.path("Hidden", "Output")[at] - CARRIED[unit]) < 1e-6

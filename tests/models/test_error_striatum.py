@@ -23,6 +23,7 @@ from synapse_texts_on_cpu import WarpSynapses
 import neurodriver as nd
 from neurodriver.backends.cpu import live
 from neurodriver.backends.synapse_sets import HostSynapses
+from neurodriver.codegen.generate import generate
 from neurodriver.error_driven import Trainer, circuit_of
 from neurodriver.error_driven.striatum import (
     LEVELS,
@@ -30,6 +31,8 @@ from neurodriver.error_driven.striatum import (
     AxonMatrixNeuron,
     AxonMatrixPoolNeuron,
 )
+from neurodriver.plan.compile import compile_circuit
+from neurodriver.plan.target import CUDA
 
 TAKEN = np.eye(2)
 CUE = np.array([[1.0, 1, 0], [0, 1, 1]])
@@ -162,11 +165,13 @@ def test_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_sub_pools_have_the_same_equations() -> None:
-    """Both models add the same parameters, states and text to units with and without sub-pools."""
+    """Both models add the same parameters, states and text to units; a GPU gets both, too."""
     net = striatum()
     net.layer("Pools", "matrix", (1, 2, 2, 2), pool_inhibits=True)
-    models = {group.model.__name__ for group in circuit_of(net).groups}
-    assert {"AxonMatrixNeuron", "AxonMatrixPoolNeuron"} < models
+    made = generate(compile_circuit(circuit_of(net), 1e-3, "float32", target=CUDA))
+    kernels = {unit.kernel.name: unit.kernel.text for unit in made.tasks}
+    for name in ("AxonMatrixNeuron", "AxonMatrixPoolNeuron"):
+        assert "da_gain" in kernels[name] and "da_gain" not in kernels["AxonNeuron"]
     for name in MATRIX_PARAMETERS:
         assert AxonMatrixPoolNeuron.params[name] is AxonMatrixNeuron.params[name]
     texts = {one.parts["modulated"] for one in (AxonMatrixNeuron, AxonMatrixPoolNeuron)}
@@ -205,9 +210,19 @@ def test_faults_are_named(message: str) -> None:
     assert message in str(error.value)
 
 
-def test_levels_that_do_not_fit_are_told() -> None:
-    """A number for each item; names as near as there are."""
+def test_levels_within_a_trial() -> None:
+    """They may follow from what the network does; those that do not fit are told."""
     with Trainer(striatum()) as sim:
+        sim.trial({"Cue": CUE[0], "Action": TAKEN[0]})
+        trace, linear = sim.path("Cue", "Go", "Tr"), sim.path("Cue", "Go", "LWt")
+        sim.begin({"Cue": CUE[0]})
+        sim.cycle(200)
+        sim.set("Go", "DA", 0.5 + sim.get("Go", "Act").max())
+        sim.set("Go", "HasRew", 1)
+        dopamine = sim.get("Go", "DA")[0]
+        sim.end()
+        change = sim.path("Cue", "Go", "LWt") - linear
+        assert np.abs(change - 2 * BURST * dopamine * trace).max() < 1e-12 < change.max()
         with pytest.raises(nd.NeurodriverError, match="'dopamine': 1 finite number is needed, got"):
             sim.begin({"dopamine": [1, 2]})
         with pytest.raises(nd.NeurodriverError, match=r"'rewards' \(did you mean 'reward'\?\)"):
