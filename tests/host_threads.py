@@ -226,6 +226,9 @@ class HostThreads:
             parts.append(header("codegen/simt/by_place.cuh"))
         calls = ["", "", ""]
         if kernel.patches:
+            shape = with_patches(Shape(WARP), [task], 1)
+            parts.append(f"#define ND_SOURCES_AT {shape.sources_at}")
+            parts.append("static int nd_own_block() { return 0; }")
             parts.append(header("codegen/simt/patches.cuh"))
             calls = ["unit::open();", "unit::stage(k, patch);", _PASS]
         texts = kernel.text, _PATCHES.format(*calls), _RUN

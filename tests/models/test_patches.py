@@ -16,15 +16,18 @@ from test_host_threads import check
 import neurodriver as nd
 from neurodriver.backends.cuda import patches, schedule
 from neurodriver.backends.cuda.executors import EXECUTORS
+from neurodriver.backends.cuda.items import WARP
 from neurodriver.backends.cuda.spike_delivery import plan_delivery
 from neurodriver.circuit.drawn import Drawn
 from neurodriver.circuits import optic_lobe
 from neurodriver.codegen.generate import generate
 from neurodriver.codegen.simt.device import Part, device_text
+from neurodriver.codegen.simt.shape import Shape
 from neurodriver.plan.compile import compile_circuit
 from neurodriver.plan.edges import edges_of
 from neurodriver.plan.program import Program
 from neurodriver.plan.spikes import due
+from neurodriver.plan.sums import patches as plans
 from neurodriver.plan.sums.gather import Gather
 from neurodriver.plan.target import CUDA
 
@@ -93,6 +96,22 @@ def test_bits_of_the_cpu(flat: bool, dtype: str, monkeypatch: pytest.MonkeyPatch
     """Two models, several accesses, delays, masks, coarse rows, cells without any input."""
     force(monkeypatch)
     assert {"patches", "by_place"} <= check(circuit(flat), dtype, 5)
+
+
+def test_a_block_with_one_patch_keeps_where_its_values_are(
+    dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are read from shared memory; the bits are those of the CPU."""
+    force(monkeypatch)
+    monkeypatch.setattr(plans, "OWN", (4,))
+    one = circuit(flat=True)
+    units = generate(compiled(one, dtype)).tasks
+    assert all(u.patches and u.patches.limits["patches"] == 1 for u in units)
+    shapes = [patches.with_patches(Shape(WARP), [unit], 1) for unit in units]
+    assert all(0 < shape.sources <= patches.SHARED - shape.patches for shape in shapes)
+    assert "patches" in check(one, dtype, 5)
+    many = patches.with_patches(Shape(WARP), generate(compiled(circuit(), dtype)).tasks, 1)
+    assert many.patches and not many.sources
 
 
 def test_the_optic_lobe_from_its_rules(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -51,12 +51,21 @@ class PatchItems:
 
 
 def with_patches(shape: Shape, units: Sequence[Task], blocks: int) -> Shape:
-    """Return a shape with the shared memory of patches, and of their cells if these fit, too."""
+    """Return a shape with the shared memory of patches.
+
+    And of their cells, and of where their values are, if these fit, too.
+    """
     patches = max((unit.kernel.patches for unit in units), default=0)
     cells = sum(_bytes(unit) * _most(unit.patches, blocks) for unit in units if unit.patches)
-    fits = patches + cells <= SHARED - declared_bytes(shape, units)
-    fits = fits and not any(unit.kernel.record for unit in units)
-    return replace(shape, patches=patches, cells=cells * fits)
+    room = SHARED - declared_bytes(shape, units) - patches
+    if any(unit.kernel.record for unit in units):
+        room = 0
+    cells = cells if cells <= room else 0
+    plans = [p for u in units for p in u.specs[0].gathers.values() if p.form == "patches"]
+    alone = all(one.limits["patches"] <= blocks for one in plans)
+    sources = -(-4 * sum(one.limits["slots"] for one in plans) // 16) * 16
+    keeps = alone and sources <= room - cells
+    return replace(shape, patches=patches, cells=cells, sources=sources * keeps)
 
 
 def declared_bytes(shape: Shape, units: Sequence[Task]) -> int:

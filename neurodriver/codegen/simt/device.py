@@ -274,6 +274,7 @@ def _patch_words(parts: Sequence[Part], shape: Shape, taken: int) -> list[str]:
     return [
         f"#define ND_PATCHES {int(any(part.kernel.patches for part in parts))}",
         f"#define ND_KEEPS_CELLS {int(shape.cells > 0)}",
+        f"#define ND_SOURCES_AT {shape.sources_at}",
         f"#define ND_PATCHES_AT {taken}",
     ]
 

@@ -67,13 +67,16 @@ class PatchText(SumText):
         ]
         source = f"nd_{DATUM.format('weight')}_{name}.at"
         weights = f"{self.at('weight', 'real')}, {source}, {limits['offsets']}"
-        return [*lines, *([f"nd_patch_copy({weights});"] if self.varied else [])]
+        lines += [f"nd_patch_copy({weights});"] if self.varied else []
+        given = f"{limits['patches']}, {limits['before']}, nd_source_{name}.at, {limits['slots']}"
+        return [*lines, f"nd_keep_sources({given});"]
 
     def stage(self) -> str:
         """Return the copy of the values that patch ``nd_patch`` reads."""
         name, slots = self.access.name, self.gather.limits["slots"]
         source = f"nd_source_{name}.at + nd_patch * {slots}"
-        return f"nd_patch_values<{slots}>({self.at('plane', 'real')}, nd_in_{name}, {source});"
+        given = f"{self.at('plane', 'real')}, nd_in_{name}, {source}"
+        return f"nd_patch_values<{slots}, {self.gather.limits['before']}>({given});"
 
 
 class PatchThreadSum(ThreadSum):

@@ -64,6 +64,8 @@ class Shape:
         Whether spikes are delivered when they are due: warps share them in shared memory.
     patches : int
         Bytes of shared memory for patches of columns.
+    sources : int
+        Bytes that keep where the values of patches are; 0 where each step reads it from memory.
     cells : int
         Bytes that keep the numbers of their cells from step to step; 0 where memory does.
     adds : bool
@@ -91,6 +93,7 @@ class Shape:
     looks_again: bool = False
     due: bool = False
     patches: int = 0
+    sources: int = 0
     cells: int = 0
     adds: bool = False
 
@@ -153,7 +156,12 @@ class Shape:
 
         ``records``: whether some kernel shares records within its warps.
         """
-        return self.patches_at(word, records) + self.patches + self.cells
+        return self.patches_at(word, records) + self.patches + self.cells + self.sources
+
+    @property
+    def sources_at(self) -> int:
+        """The byte behind `patches_at` at which the numbers of sources begin; -1: nowhere."""
+        return self.patches + self.cells if self.sources else -1
 
     def patches_at(self, word: int, records: bool) -> int:
         """Return the byte of shared memory at which patches begin, a multiple of 16."""

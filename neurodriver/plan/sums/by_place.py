@@ -115,11 +115,13 @@ def _by_patches(layout: Layout, number: int, count: int, others: Patched) -> dic
     accesses = [one for one in layout.circuit.groups[number].model.accesses if adds_products(one)]
     tables = {one.name: _tables(layout, number, one, count) for one in accesses}
     known = {name: made for name, made in tables.items() if made is not None}
-    ends = (one.limits["end"] for plans in others.values() for one in plans.values())
+    every = [one.limits for plans in others.values() for one in plans.values()]
+    taken = max((one["end"] for one in every), default=0)
+    before = sum(one["slots"] for one in every)
     links = {name: made.links for name, made in known.items()}
     edges = {name: made.edges for name, made in known.items()}
     may = not any(_unstored(layout, number, one) for one in accesses)
-    return patches_of(layout, number, links, edges, max(ends, default=0), may)
+    return patches_of(layout, number, links, edges, taken, before, may)
 
 
 def without_patched(layout: Layout) -> Circuit:

@@ -94,6 +94,7 @@ def patches_of(
     links: Mapping[str, Sequence[LocatedLink]],
     edges: Mapping[str, int],
     taken: int,
+    before: int,
     stored: bool,
 ) -> dict[str, Gather]:
     """Return the plan of each access of a group whose links share columns; none if it does not pay.
@@ -106,8 +107,8 @@ def patches_of(
         All connections of each access.
     edges : mapping of str to int
         How many there are.
-    taken : int
-        Bytes of shared memory that other groups take.
+    taken, before : int
+        Bytes of shared memory that other groups take, and values of their planes.
     stored : bool
         Whether the connections may be stored otherwise.
     """
@@ -140,6 +141,8 @@ def patches_of(
     found, at = {}, taken
     for name, part in parts.items():
         found[name] = _gather(part, cut, table, word, at)
+        found[name].limits["before"] = before
+        before += found[name].limits["slots"]
         found[name].edges = edges[name]
         found[name].back = next(link.late for link in links[name])
         at = found[name].limits["end"]
