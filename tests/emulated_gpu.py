@@ -200,6 +200,8 @@ class EmulatedDevice:
         self.locked: dict[int, int] = {}
         self.kept: list[Any] = []
         self.copies: list[tuple[str, int]] = []
+        self.answers: list[Any] = []
+        self.following = False
         self.units: Callable[[int, int, int, int], None]
         self.stream = Stream()
         self.drain, self.lists = Stream(self.stream), Stream(self.stream)
@@ -281,6 +283,10 @@ class EmulatedDevice:
 
     def wait(self) -> None:
         self.stream.run()
+        self.rests()
+
+    def rests(self) -> None:
+        self.following = False
 
     synchronize = wait
 
@@ -647,7 +653,7 @@ LISTING: dict[str, Callable[..., None]] = {
 
 
 def _launch(
-    device: Any, function: str, blocks: int, threads: int, values: Any, types: Any, *_: Any
+    device: Any, function: str, blocks: int, threads: int, values: Any, types: Any, *more: Any
 ) -> None:
     if function == "nd_once":
         return
@@ -666,6 +672,8 @@ def _launch(
         device.kernels.advance(at(items, (int(count),), _ITEM), first, last, end, parts)
 
     device.queue.append(late)
+    device.answers.append(None)
+    device.following |= more[-1] is True  # the default stream waits for the others, and they for it
 
 
 OWN_CLASSES = False

@@ -258,6 +258,35 @@ class Facts(Protocol):
         """Return figures by what they are, such as the registers of a thread."""
 
 
+class CallQueue(Protocol):
+    """Calls that wait on a device for another library, which shares their memory.
+
+    Attributes
+    ----------
+    steps : int
+        Steps of all calls that were queued.
+    """
+
+    steps: int
+
+    def possible(self) -> bool:
+        """Whether nothing enters or leaves a call."""
+
+    def begin(self, first: int, steps: int) -> bool:
+        """Queue some steps from step ``first`` on, where another library waits; whether it does."""
+
+    def land(self) -> None:
+        """Wait for the queued calls; what they found is here then."""
+
+
+@runtime_checkable
+class Queueing(Backend, Protocol):
+    """A backend that can queue calls."""
+
+    @property
+    def queued(self) -> CallQueue: ...
+
+
 @runtime_checkable
 class Ahead(Backend, Protocol):
     """A backend that can begin a call before the rows of the last one are here.

@@ -8,6 +8,7 @@ https://dmlc.github.io/dlpack/latest/c_api.html (structures without a version).
 from __future__ import annotations
 
 import ctypes as ct
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -65,6 +66,9 @@ class SharedArray:
         Type of the device, `CPU` or `CUDA`, and its number.
     owner : object
         What has to live as long as the memory is used.
+    follow : callable, optional
+        Hears on which stream of a GPU the memory is going to be used, as DLPack numbers it; -1
+        where nobody says. The steps that write the memory are over then, or stand before it there.
 
     Attributes
     ----------
@@ -73,10 +77,16 @@ class SharedArray:
     """
 
     def __init__(
-        self, address: int, count: int, dtype: np.dtype, device: tuple[int, int], owner: Any
+        self,
+        address: int,
+        count: int,
+        dtype: np.dtype,
+        device: tuple[int, int],
+        owner: Any,
+        follow: Callable[[int | None], None] | None = None,
     ) -> None:
         self.address, self.shape, self.dtype = address, (count,), np.dtype(dtype)
-        self.device, self._owner, self.read_only = device, owner, False
+        self.device, self._owner, self.read_only, self._follow = device, owner, False, follow
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -89,6 +99,8 @@ class SharedArray:
     def __cuda_array_interface__(self) -> dict[str, Any]:
         if self.device[0] != CUDA:
             raise AttributeError("this memory is not on a GPU")
+        if self._follow is not None:
+            self._follow(-1)
         return self._interface()
 
     @property
@@ -105,9 +117,11 @@ class SharedArray:
         return self.device
 
     def __dlpack__(self, **wishes: Any) -> Any:
-        """Return a capsule; the steps that wrote the memory are over, whatever the stream."""
+        """Return a capsule."""
         if wishes.get("copy"):
             raise BufferError("this memory is shared, not copied")
+        if self._follow is not None:
+            self._follow(wishes.get("stream"))
         shape = (ct.c_int64 * 1)(*self.shape)
         kind = _Type(_CODES[self.dtype.kind], 8 * self.dtype.itemsize, 1)
         tensor = _Tensor(self.address, _Device(*self.device), 1, kind, shape, None, 0)

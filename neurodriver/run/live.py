@@ -258,7 +258,8 @@ class Components:
         """Return a state, a parameter or a variable in the memory of the backend, without a copy.
 
         On the CPU this is an array of NumPy. On a GPU it has ``__cuda_array_interface__`` and
-        ``__dlpack__``, so that ``torch.from_dlpack``, ``cupy.asarray`` and JAX share it. It is
+        ``__dlpack__``, so that ``torch.from_dlpack``, ``cupy.asarray`` and JAX share it. What a
+        library does with it on the GPU's default stream stands before the next steps there. It is
         valid until the next run, and until the LPU is closed. The next step reads what is written
         to a state. Outputs that are derived from a state are not updated: use `set` if the model
         has any. Parameters, events and other variables are read-only; `set` changes parameters.

@@ -37,6 +37,7 @@ from .in_flight import CallsInFlight
 from .interrupts import StepBoundary, boundary_of
 from .member import Member, injected, inputs_of, merging_of, read_of
 from .nonfinite import watching
+from .queued_steps import QueuedSteps
 from .recorded_pools import RecordedPools
 from .single_phases import phases_done
 from .synapse_feed import feed_of
@@ -146,6 +147,7 @@ class Simulation:
         self._writer: Writer[Recorder] | None = None
         self._make_calls(self.backend.stepwise, [feed for _, feed in self.feeds])
         self._failed: Recorder | None = None
+        self.queued = QueuedSteps(self, self._findings)
         self.started = self._inside = False  # inside: a call was interrupted, states are ahead
 
     def _make_calls(self, stepwise: bool, feeds: list[RecorderFeed]) -> None:
@@ -175,13 +177,7 @@ class Simulation:
     @property
     def culprit(self) -> str | None:
         """Id of the LPU that failed: its recorder, a value, its own code; None where none did."""
-        if self._failed is not None:
-            return next(m.scope for m, feed in self.feeds if feed.recorder is self._failed)
-        for one in self.members:
-            if self._findings.belongs_to(one.scope):
-                return one.scope
-        asking = self.exchange.asking if self.exchange else None
-        return self._inputs.asking if asking is None else asking
+        return _culprit(self, self._failed)
 
     @phased("open recordings")
     def start(self, steps: int | None = None) -> None:
@@ -213,11 +209,15 @@ class Simulation:
             self.exchange.begin(steps, self.step)
         if self.feeds:
             self._writer = Writer([feed.recorder for _, feed in self.feeds], profile=self.profile)
+        busy = self.feeds or self._inputs.inputs or self.exchange or self._stepwise
+        self.queued.begin_run(bool(busy or self._findings.waits or self.profile.on))
         self.started = True
 
     def advance(self, steps: int, progress: Progress = None, ending: Ending = None) -> None:
         """Advance steps; ``progress`` gets how many each call has done; ``ending`` ends them."""
         check_steps(self.program.gathers.values(), self.step + steps, self.program.dt)
+        if progress is None and ending is None and self.queued.begin(steps):
+            return
         self.pools.begin()
         if not self.started:
             self.start()
@@ -316,6 +316,7 @@ class Simulation:
                 stack.callback(one.end_run, self.step)
             if writer is not None:
                 stack.callback(self._close_writer, writer)
+            stack.callback(self.queued.end_run)
             self.started = False
 
     @phased("close recordings")
@@ -341,6 +342,16 @@ class Simulation:
             profile, self.profile = self.profile, OFF
             if profile.on and self.step and isinstance(self.backend, Timed):
                 profile.measure(partial(measured, self.backend, self.program, self.step))
+
+
+def _culprit(one: Simulation, failed: Recorder | None) -> str | None:
+    if failed is not None:
+        return next(m.scope for m, feed in one.feeds if feed.recorder is failed)
+    for member in one.members:
+        if one._findings.belongs_to(member.scope):
+            return member.scope
+    asking = one.exchange.asking if one.exchange else None
+    return one._inputs.asking if asking is None else asking
 
 
 def stage(simulation: Simulation, feed: InputFeed, steps: int) -> None:

@@ -111,3 +111,34 @@ def test_weighted_spikes_go_from_backend_to_backend(
             lpu.save(path)
             found = lpu.get("V")
     assert np.array_equal(found, expected)
+
+
+def test_steps_wait_for_another_library_on_the_device() -> None:
+    """It reads each row on the default stream, and the host waits for neither."""
+    steps, rows = 200, []
+    cells = nd.Population("IzhikevichNoisy", COUNT, name="cells", noise=5.0)
+    circuit = nd.Circuit([cells], seed=2)
+    with nd.LPU(circuit, 1e-3, backend="cpu") as alone:
+        for _ in range(steps):
+            alone.advance(1)
+            rows.append(alone["cells"].V)
+    with nd.LPU(circuit, 1e-3, backend="cuda") as lpu:
+        device, size = lpu.backend.device, 8 * COUNT
+        with device.current():
+            kept = device.allocate(steps * size)
+        queued = 0
+        for step in range(steps):
+            lpu.advance(1)
+            queued += device.following
+            shared = lpu["cells"].shared("V")
+            shared.__dlpack__(stream=1)
+            to, driver = int(kept) + step * size, device.driver
+            with device.current():
+                driver.cuMemcpyDtoDAsync(to, shared.address, size, device.default)
+        assert queued > 0.9 * steps
+        found = np.empty((steps, COUNT))
+        with device.current():
+            device.synchronize()
+            device.download(int(kept), found)
+        assert np.array_equal(found, rows) and np.ptp(found) > 50
+        assert np.array_equal(lpu["cells"].V, rows[-1])

@@ -80,6 +80,7 @@ class Api:
     def __getattr__(self, name: str) -> Any:
         good = self.CUresult.CUDA_SUCCESS
         plain = {
+            "CUstream": int,
             "cuInit": lambda flags: (good,),
             "cuDeviceGetCount": lambda: (good, 2),
             "cuDeviceGet": lambda number: (good, number),

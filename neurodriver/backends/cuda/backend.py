@@ -32,6 +32,7 @@ from .lane import Lane
 from .live import DeviceLiveMemory
 from .on_device import DeviceMemory
 from .peers import Peers
+from .queued import QueuedCalls
 from .spike_delivery import parts_of, plan_delivery, with_learning
 from .staging import Staging
 from .timers import DeviceTimers, peak_bandwidth
@@ -65,7 +66,9 @@ class CUDABackend:
     phases_done : int
         How many phases of the next step have been advanced already.
     device_seconds : float
-        Time that launches took on the device so far.
+        Time that launches took on the device so far, without queued ones.
+    queued : QueuedCalls
+        Calls that wait for another library on the device.
     """
 
     worker, peak_by = "warp", "a copy within the memory"
@@ -122,6 +125,7 @@ class CUDABackend:
         self.probes: list[Probe] = []
         self.events: list[EventTable] = []
         self.exports: list[Probe] = []
+        self.queued = QueuedCalls(self)
         self._stages: list[Staging | Lane] = []
         self._in_flight: list[Lane] = []
 
@@ -163,7 +167,7 @@ class CUDABackend:
     @property
     def live(self) -> DeviceLiveMemory:
         """What changes the memory between calls."""
-        return DeviceLiveMemory(self)
+        return DeviceLiveMemory(self, self.queued.follow)
 
     def buffer(self, count: int) -> NDArray[Any]:
         """Return zeros in page-locked memory, which has a twin on the device."""
@@ -282,7 +286,8 @@ class CUDABackend:
     def worked(self) -> list[int]:
         """Return how many component updates the device has done."""
         self.check_open()
-        return [self._done * sum(u.count for u in self.program.units)]
+        done = self._done + self.queued.steps
+        return [done * sum(u.count for u in self.program.units)]
 
     def profile_times(self) -> list[tuple[str, float]]:
         """Return name and seconds of each unit, then of the rest, as `profiling.measured` says."""

@@ -26,6 +26,9 @@ from .driver import (
 ALIGNMENT = 256
 """Bytes at whose multiples arrays begin."""
 
+_DEFAULT_STREAM = 1
+"""``CU_STREAM_LEGACY``."""
+
 _TAKEN = {
     "registers of a thread": "NUM_REGS",
     "bytes of local memory of a thread": "LOCAL_SIZE_BYTES",
@@ -133,9 +136,15 @@ class Device:
         Whether there are clusters of blocks.
     busy : bool
         Whether the stream of launches may have work that nobody has waited for.
+    following : bool
+        Whether the default stream may have a launch that nobody has waited for.
+    answers : list
+        What the driver has answered to the last launch; empty while it has not begun.
     stream, drain, lists : DeviceStream
         Of launches, of copies to the host beside them, and of those of lists of events, which begin
         when their length is known.
+    default : CUstream
+        The stream of other libraries. It waits for the others, and they wait for it.
     """
 
     def __init__(self, number: int = 0, yields: bool = False) -> None:
@@ -149,11 +158,13 @@ class Device:
             int(driver.cuDeviceGetAttribute(getattr(known, f"CU_DEVICE_ATTRIBUTE_{name}"), handle))
             for name in _ATTRIBUTES
         )
-        self.number, self._yields, self.busy = number, yields, True
+        self.number, self._yields, self.busy, self.following = number, yields, True, False
+        self.answers: list[Any] = []
         self.name = _text(driver.cuDeviceGetName(256, handle))
         self.arch, self.clusters = f"sm_{major}{minor}", major >= 9
         self.driver = Driver(driver.api, f"GPU {number} ({self.name}): ")
         self._context = primary_context(driver.api, number)
+        self.default = driver.api.CUstream(_DEFAULT_STREAM)
         self._holdings = Holdings()
         self._current = CurrentContext(self.driver, self._context)
         end = weakref.finalize(self, _give_back, self.driver, self._holdings, self._context)
@@ -162,8 +173,8 @@ class Device:
             self.stream, self.drain, self.lists = (
                 DeviceStream(self.driver, self._holdings) for _ in range(3)
             )
-        self.configs: dict[tuple[int, int, int, str, int], Any] = {}
-        """How kernels were started: function, blocks, threads, width, bytes -> settings."""
+        self.configs: dict[tuple[int, int, int, str, int, bool], Any] = {}
+        """How kernels were started: arguments of `launch` -> settings."""
         self.shared: dict[int, int] = {}
         """Function -> most bytes of shared memory with which it was started."""
 
@@ -236,11 +247,18 @@ class Device:
     def wait(self) -> None:
         """Wait until all that was begun is done."""
         self.stream.synchronize()
-        self.busy = False
+        if self.following:
+            self.driver.cuStreamSynchronize(self.default)
+        self.rests()
+
+    def rests(self) -> None:
+        """Note that all that was begun is done."""
+        self.busy = self.following = False
 
     def synchronize(self) -> None:
         """Wait for all work in the context, that of others included."""
         self.driver.cuCtxSynchronize()
+        self.rests()
 
 
 class Pool:
@@ -323,6 +341,7 @@ def launch(
     width: str = "alone",
     shared: int = 0,
     copies: int = 1,
+    follows: bool = False,
 ) -> None:
     """Start a kernel on the device's stream.
 
@@ -338,14 +357,21 @@ def launch(
         Bytes of shared memory of a block.
     copies : int
         Groups of ``blocks`` blocks.
+    follows : bool
+        On the default stream instead, behind the work of other libraries.
     """
-    key = int(function), blocks * copies, threads, width, shared
+    key = int(function), blocks * copies, threads, width, shared, follows
     config = device.configs.get(key)
     if config is None:
         config = _config(device, function, blocks * copies, threads, width, shared)
+        config.hStream = device.default if follows else device.stream.handle
         device.configs[key] = config
-    device.busy = True
-    device.driver.cuLaunchKernelEx(config, function, (values, types), 0)
+    device.busy, device.following = True, device.following or follows
+    answers, start = device.answers, device.driver.api.cuLaunchKernelEx
+    answers.clear()
+    # no interrupt can come between the launch and the note that it has begun
+    answers.extend(map(start, (config,), (function,), ((values, types),), (0,)))
+    device.driver.check(answers[0][0])
 
 
 def _config(
@@ -357,7 +383,6 @@ def _config(
     config.gridDimX, config.gridDimY, config.gridDimZ = blocks, 1, 1
     config.blockDimX, config.blockDimY, config.blockDimZ = threads, 1, 1
     config.sharedMemBytes = shared
-    config.hStream = device.stream.handle
     attributes = []
     kinds = api.CUlaunchAttributeID
     if shared > device.shared.get(int(function), 0):  # more than is allowed unasked, or was asked

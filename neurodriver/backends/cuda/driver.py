@@ -47,6 +47,11 @@ class Driver:
         self.__dict__[name] = call
         return call
 
+    def check(self, status: Any) -> None:
+        """Raise the error of a status, if it is one."""
+        if status != self.api.CUresult.CUDA_SUCCESS:
+            raise self.error(status)
+
     def error(self, status: Any) -> DeviceError:
         """Return the error of a status."""
         _, text = self.api.cuGetErrorString(status)

@@ -20,6 +20,7 @@ from .items import WARP, Items, unit_items
 from .patches import patch_items
 
 _BEFORE, _STEPS, _AFTER, _LEARN, _OPEN = 1, 2, 4, 8, 128
+_WHOLE = _BEFORE | _STEPS | _AFTER
 _SCAN, _DUE, _ARRIVE, _REST, _SETTLE, _SWEEP, _SUM, _TEXT = range(8)
 """Phases of learning (``learning.cuh``)."""
 _TYPES = (POINTER, POINTER, LONG, LONG, LONG, INT, INT, UNSIGNED)
@@ -52,7 +53,7 @@ class Resident:
         """Begin the launch; all phases are in it."""
         assert not done
         launches.open([0], first)
-        launches.launch(0, first, end, end, _BEFORE | _STEPS | _AFTER, launches.plan.width)
+        launches.launch(0, first, end, end, _WHOLE, launches.plan.width)
 
 
 class Stepwise:
@@ -196,6 +197,10 @@ class Launches:
         self.first = first
         self.executor.advance(self, first, end, done)
 
+    def follow(self, first: int, end: int) -> None:
+        """Begin what `advance` does, on the default stream, where it is one launch."""
+        self.launch(0, first, end, end, _WHOLE, self.plan.width, follows=True)
+
     def advance_phases(self, step: int, low: int, high: int) -> None:
         """Begin to advance some phases of a step, launch by launch."""
         assert isinstance(self.executor, Stepwise)
@@ -233,7 +238,16 @@ class Launches:
         values = (0, 0, first, step + 1, step + 1, _LEARN | phase << 4, 0, self.arrivals)
         self._start(self.plan.blocks, values, "alone")
 
-    def launch(self, number: int, first: int, last: int, end: int, parts: int, width: str) -> None:
+    def launch(
+        self,
+        number: int,
+        first: int,
+        last: int,
+        end: int,
+        parts: int,
+        width: str,
+        follows: bool = False,
+    ) -> None:
         """Start the kernel.
 
         Parameters
@@ -245,19 +259,23 @@ class Launches:
         parts : int
             Which parts of the step loop.
         width : {"alone", "block", "cluster", "grid"}
+        follows : bool
+            On the default stream.
         """
         items, offsets, blocks, _ = self._lists[number]
         which = schedule.WIDTHS.index(width)
         values = (items, offsets, first, last, end, parts, which, self.arrivals)
-        self._start(blocks, values, width)
+        self._start(blocks, values, width, follows)
         if width == "grid":
             steps = self.plan.shape.barriers(first, last) if parts & _STEPS else 0
             before = 1 + self.plan.shape.looks_again
             barriers = steps + before * bool(parts & _BEFORE)
             self.arrivals = (self.arrivals + blocks * barriers) & 0xFFFF_FFFF
 
-    def _start(self, blocks: int, values: tuple[Any, ...], width: str) -> None:
+    def _start(
+        self, blocks: int, values: tuple[Any, ...], width: str, follows: bool = False
+    ) -> None:
         """Queue the kernel on the device."""
         threads = self.plan.shape.threads
         groups = width, self._shared, max(self.plan.shape.copies, 1)
-        launch(self.device, self._function, blocks, threads, values, _TYPES, *groups)
+        launch(self.device, self._function, blocks, threads, values, _TYPES, *groups, follows)

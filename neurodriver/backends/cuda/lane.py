@@ -77,7 +77,7 @@ class Lane:
         """
         self.here.synchronize()
         if not self._beside:  # then it is the last of what the stream has
-            self._device.busy = False
+            self._device.rests()
         self._histories.check()
 
     def free(self) -> None:

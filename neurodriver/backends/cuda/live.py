@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,10 +24,12 @@ if TYPE_CHECKING:
 class DeviceLiveMemory:
     """Reads and writes the memory of a CUDA backend; `LiveMemory` says what the methods do."""
 
-    def __init__(self, owner: CUDABackend) -> None:
+    def __init__(
+        self, owner: CUDABackend, follow: Callable[[int | None], None] | None = None
+    ) -> None:
         self.owner, self.binding = owner, owner.binding
         self.device, self.program = owner.device, owner.program
-        self.place = CUDA, owner.device.number
+        self.place, self._follow = (CUDA, owner.device.number), follow
 
     def read(self, key: Key, at: At) -> NDArray[Any]:
         row, address = self.program.arrays[key], self.binding.address(key)
@@ -111,11 +113,11 @@ class DeviceLiveMemory:
     def _shared(self, address: int, size: int, dtype: np.dtype, at: slice) -> SharedArray:
         self.owner.check_open()
         start, stop, _ = at.indices(size)
-        if self.device.busy:
+        if self.device.busy and not self.device.following:
             with self.device.current():
                 self.device.wait()  # other streams do not wait for what has been written
         begin, place = address + start * dtype.itemsize, (CUDA, self.device.number)
-        return SharedArray(begin, stop - start, dtype, place, self.owner)
+        return SharedArray(begin, stop - start, dtype, place, self.owner, self._follow)
 
     def fill(self, variable: str, step: int, rows: NDArray[Any]) -> None:
         binding = self.binding

@@ -48,6 +48,8 @@ class Staging:
     ----------
     pieces : list of list of array
         Items that inject, sample, scan for events and export, of each table.
+    counts : list of int
+        Number of tables of each of these kinds.
     longest : int
         Steps of a chunk at most, by the memory for what they record.
     """
@@ -84,7 +86,8 @@ class Staging:
             ]
             for whats, tables in kinds
         ]
-        self._tables: Any = self._made_tables(owner, list(map(len, self.pieces)))
+        self.counts = list(map(len, self.pieces))
+        self._tables: Any = self._made_tables(owner, self.counts)
         rows = sum(stage.row_bytes for stage in self._probes)
         bits = sum(4 * stage.words for stage in self._events) * copies
         most = [CHUNK // rows] if rows else []
