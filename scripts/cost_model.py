@@ -81,8 +81,8 @@ class Path:
         return self.exchange + self.each * (devices - 2)
 
 
-DIRECT = Path("kernels write into each other's memory", 4.7)
-IN_TURN = Path("the same, one peer after the other", 4.7, 4.7)
+DIRECT = Path("kernels write into each other's memory", 2.8)
+IN_TURN = Path("the same, one peer after the other", 2.8, 2.8)
 HOSTED = Path("gates, memory of the host", 47.0)
 HOSTS = Path("hosts: copy, message, copy", 13.0, 2.1)
 COLUMNS: Sequence[tuple[str, Path | None, int]] = (
@@ -101,10 +101,10 @@ AS_TWO: Sequence[tuple[str, Path, int]] = (
 
 GROUND = Case("multi-area, ground state", 247.0, two=232.0)
 CASES = [
-    Case("potjans_diesmann, scale 0.1", 2.60, two=4.88),
+    Case("potjans_diesmann, scale 0.1", 2.49, two=4.63),
     Case("potjans_diesmann, full", 5.06, two=7.79),
-    Case("brunel, 12,500 neurons", 1.51, window=15, floor=2 * 0.93 / 15, two=7.32),
-    Case("izhikevich, 100,000 neurons", 4.68, two=7.00),
+    Case("brunel, 10,000 neurons", 1.43, window=15, floor=2 * 0.93 / 15, two=1.77),
+    Case("izhikevich, 100,000 neurons", 4.16, two=6.87),
     Case("coba_lif, 400,000 neurons", 10.3, two=15.0),
     Case("coba_lif, 4,000,000 neurons", 87.0),
     GROUND,

@@ -98,12 +98,16 @@ def ring_rows(
 def _ends_windows(circuit: Circuit, uses: Uses) -> bool:
     """Whether what enters a circuit on a GPU leaves windows of one step.
 
-    Rows of other parts come in any step, and synapses that learn read rows between windows. Rows of
-    many steps do not pay where nothing joins components.
+    Connections from ports are summed by target, but for those of sources in other parts, and
+    synapses that learn read rows between windows. Rows of many steps do not pay where nothing joins
+    components.
     """
     if any(links.plasticity is not None for links in circuit.connections):
         return bool(uses.enters)
-    return bool(uses.elsewhere or (uses.injected and not any(map(len, circuit.connections))))
+    imports = [group.sends for group in circuit.groups if group.is_port]
+    if uses.elsewhere and not (imports and all(imports)):
+        return True
+    return bool(uses.injected and not any(map(len, circuit.connections)))
 
 
 def _of_windows(

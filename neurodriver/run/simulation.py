@@ -73,6 +73,7 @@ class Border(Protocol):
     exported: set[str]  # variables that others read
     window: int  # steps between two exchanges
     gates: bool  # whether a call may wait for other processes
+    peers: bool  # whether kernels of GPUs exchange values by themselves
     depth: Mapping[str, Callable[[int], int]]
     """Variable -> rows of a ring, from the rows that it needs."""
 
@@ -125,7 +126,7 @@ class Simulation:
             _read_elsewhere(members, border), seed, plans,
             depths(circuit, self.targets, border.depth if border else {}),
             merging=merging_of(members), watch=watching(nonfinite, debug),
-            apart=variants.apart if variants else None, longest_window=_longest_window(border),
+            apart=variants.apart if variants else None, longest_window=_window(border, chosen),
         )  # fmt: skip
         self.program: Program = compiled(chosen.target, drawer=drawer_of(chosen))
         programs = programs_of_copies(self.program, variants) if variants else []
@@ -391,9 +392,12 @@ def start_relays(backend: Backend, relays: Sequence[Relay]) -> None:
         backend.put(one.variable, element_of(layout, one.component, one.variable), begin)
 
 
-def _longest_window(border: Border | None) -> int:
-    """Return how many steps may follow each other without a barrier."""
-    if settings.validates():
+def _window(border: Border | None, choice: Choice) -> int:
+    """Return how many steps may follow each other without a barrier.
+
+    On a GPU it is one step where the host exchanges values at gates between steps.
+    """
+    if settings.validates() or (border and choice.target.threads and not border.peers):
         return 1
     return border.window if border else LONGEST_WINDOW
 

@@ -61,5 +61,6 @@ def test_warps_that_bring() -> None:
     for items, count in ((few, 100), (many, 1000)):
         brought = [i for _, first, end, _ in items for i in range(first, end)]
         assert brought == list(range(count))
-    values = crossing.bring_items(0, 300, PeerRows(0, 64), 40, plan)
-    assert np.array_equal(values[:, 1:3], [[0, 128], [128, 256], [256, 300]])
+    for count, idle, size in ((300, 40, 32), (1000, 40, 64), (3000, 40, 128), (300, 0, 128)):
+        values = crossing.bring_items(0, count, PeerRows(0, 64), idle, plan)
+        assert (np.diff(values[:, 1:3])[:-1] == size).all() and values[-1, 2] == count

@@ -38,10 +38,10 @@ def share(least: int = 1, sends: bool = True) -> Share:
     return next(shares(circuit, of, [0], sends))
 
 
-def compiled(one: Share, dtype: str = "float64") -> Program:
-    """Return the program of a part."""
+def compiled(one: Share, dtype: str = "float64", window: int = 1) -> Program:
+    """Return the program of a part; windows are of so many steps at most."""
     rows = {SPIKE: lambda rows: max(2 ** int(np.ceil(np.log2(rows))), 64)}
-    return compile_circuit(one.circuit, DT, dtype, target=CUDA, longest_window=1, depth=rows)
+    return compile_circuit(one.circuit, DT, dtype, target=CUDA, longest_window=window, depth=rows)
 
 
 def columns(program: Program, delivery: Any) -> tuple[Any, Any, Any, Any]:
@@ -70,6 +70,7 @@ def test_all_connections_are_delivered_by_source() -> None:
         known = sender_of(program, SPIKE, segment.start + 5)
         assert known == ((0, 5) if sends else (-1, 0))
         assert not sends_late(program)
+        assert compiled(share(5, sends), window=4).window == (4 if sends else 1)
 
 
 def test_what_is_awaited_alone_is_not_sent() -> None:
@@ -155,18 +156,18 @@ def test_what_is_pending(window: int) -> None:
 
 
 @pytest.mark.needs("NVRTC")
-@pytest.mark.parametrize("late", [False, True], ids=["ahead", "due"])
+@pytest.mark.parametrize(("least", "late"), [(1, False), (1, True), (5, False)])
 @pytest.mark.parametrize("holds", [False, True])
 def test_the_text_compiles(
-    holds: bool, late: bool, dtype: str, monkeypatch: pytest.MonkeyPatch
+    holds: bool, least: int, late: bool, dtype: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With gates and without, for kernels that hold their components and for others."""
     if late:
         monkeypatch.setattr(due, "BARRIER", -1.0)
-    program = compiled(share(), dtype)
-    assert sends_late(program) == late
+    program = compiled(share(least), dtype, least)
+    assert sends_late(program) == late and program.window == least
     made, window = generate(program), plan_delivery(program, False).window
-    assert window == late
+    assert window == (least if least > 1 else late)
     for gates in (False, True):
         shape = Shape(256, 1, holds, window=window, gates=gates, looks_again=late)
         plan = schedule.LaunchPlan("grid", 4, shape, tuple(1 for _ in made.tasks))

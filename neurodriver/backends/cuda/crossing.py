@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ...native.buffers import LANES
 from ..tables import PeerRows
 from . import schedule
-from .items import Items
+from .items import WARP, Items
 
 if TYPE_CHECKING:
     from ...codegen.generate import Task
@@ -25,6 +25,9 @@ MOST = 16
 
 FEW_WORDS = 16
 """Words of spikes for a warp that does nothing else, at most."""
+
+FEW_VALUES = 4
+"""The same of values, for each thread: so many loads are in flight."""
 
 WORD = 8
 """Bytes of a word."""
@@ -65,11 +68,14 @@ def bring_items(
 ) -> Items:
     """Return the items that bring ``count`` words of spikes, or values, of a taker.
 
-    Half of the warps without components bring spikes, if these are enough.
+    Half of the warps without components bring them, if these are enough.
     """
+    half = idle // 2
     if not rows.spikes:
-        return schedule.pieces(schedule.BRING, number, count, plan.warps)
-    warps = idle // 2 if count <= FEW_WORDS * (idle // 2) else plan.warps
+        few = -(-count // (WARP * half)) if half else FEW_VALUES + 1
+        size = WARP * few if few <= FEW_VALUES else 0
+        return schedule.pieces(schedule.BRING, number, count, plan.warps, size)
+    warps = half if count <= FEW_WORDS * half else plan.warps
     return schedule.pieces(schedule.BRING, number, count, warps, -(-count // warps))
 
 

@@ -360,12 +360,12 @@ def delivery_items(warps: int) -> Items:
 
 
 def over(pieces: Sequence[Items], window: int) -> list[Items]:
-    """Return items for each step of a window: which one it is stands above the table's number."""
+    """Return items for each step of a window in turn; it stands above the table's number."""
     out = []
     for items in pieces:
         steps = 1 if not len(items) or items[0, 0] in (DELIVER, RECORDED) else max(window, 1)
-        more = np.repeat(items, steps, axis=0)
-        more[:, 3] += np.tile(np.arange(steps, dtype=np.int32) << 16, len(items))
+        more = np.tile(items, (steps, 1))
+        more[:, 3] += np.repeat(np.arange(steps, dtype=np.int32) << 16, len(items))
         out.append(more)
     return out
 
@@ -409,6 +409,9 @@ def distribute(plan: LaunchPlan, units: Sequence[Task], others: Sequence[Items])
     load = busy[order]
     turns = [np.tile(order[load == 0], ROUNDS - 1), order[np.argsort(load, kind="stable")]]
     theirs = np.resize(np.concatenate(turns), len(rest))
+    waits = rest[:, 0] == BRING
+    if plan.shape.window > 1 and turns[0].size:  # while the others compute the window before
+        theirs[waits] = np.resize(turns[0], int(waits.sum()))
     return by_warp(np.concatenate([items, rest]), np.concatenate([mine, theirs]), warps)
 
 

@@ -63,13 +63,16 @@ static __device__ void nd_sample(const nd_item &item, long long k)
 }
 
 /* Copies row k for other processes; a chunk exports rows first + 1, first + 2, ... With gates, the
- * buffer holds the rows of one window, and its last row is copied before the gate. */
+ * buffer holds the rows of one window, and its last row is copied before the gate. Where a turn has
+ * several steps, its last row is (`last`), and its first one has been copied as that of the turn before. */
 static __device__ void nd_publish(const nd_item &item, long long k, bool last)
 {
 #if ND_GATES
     if (nd_chunk.window) {
         const int slot = (int)((k - 1 - nd_chunk.gated) % nd_chunk.window);
-        if (k <= nd_chunk.first || (!last && slot + 1 == nd_chunk.window)) return;
+        const bool first_of_turn = nd_late(item) == 0;
+        if (ND_WINDOW > 1 ? last != first_of_turn : !last && slot + 1 == nd_chunk.window) return;
+        if (k <= nd_chunk.first) return;
         const nd_probe &p = nd_chunk.exported[nd_table_of(item)];
         if (p.words) nd_send_row(p, item, k);
         else nd_copy(p, item, k, slot);
@@ -111,13 +114,12 @@ ND_FN bool nd_enters(const nd_item &item)
     return item.what == ND_INJECT || item.what == ND_BRING || item.what == ND_SEND;
 }
 
-/* Lets those of step k enter; `window_end` is the next step before which rows are exchanged between
- * barriers. */
+/* Lets those of step k enter; from step `window_end` on, an exchange between barriers does so. */
 ND_FN void nd_enter(const nd_item &item, long long k, long long window_end)
 {
     if (item.what == ND_SEND) nd_send_entering(item, k);
     else if (item.what == ND_BRING) nd_bring(item, k);
-    else if (k != window_end) nd_inject(item, k);
+    else if (window_end < 0 || k < window_end) nd_inject(item, k);
 }
 
 static __device__ __noinline__ void nd_enter_late(const nd_item item, long long k, long long window_end)

@@ -259,11 +259,13 @@ struct nd_loop {
     }
 
 #if ND_GATES
-    /* Finds the next step before which rows are exchanged between barriers. */
+    /* Finds the next step before which rows are exchanged between barriers, the end of a longer turn. */
     ND_MEMBER void expect()
     {
         const long long window = nd_chunk.window;
-        window_end = window && nd_chunk.copied ? first + window - (first - nd_chunk.gated) % window : -1;
+        window_end = -1;
+        if (window && nd_chunk.copied)
+            window_end = ND_WINDOW > 1 ? until(first) : first + window - (first - nd_chunk.gated) % window;
     }
 
     /* Reports to the host that k steps are done, and waits until the rows of the others are there. */
@@ -286,7 +288,7 @@ struct nd_loop {
     ND_MEMBER bool exchange(long long k)
     {
         if (k != window_end || k >= last) return true;
-        window_end += nd_chunk.window;
+        window_end = ND_WINDOW > 1 ? until(k) : window_end + nd_chunk.window;
         for (int i = 0; i < count; ++i)     /* all that this warp sends, before it waits for others */
             if (item(i).what == ND_EXPORT) nd_publish(item(i), k, true);
         timer.add(ND_RECORDING);
@@ -295,7 +297,7 @@ struct nd_loop {
             if (nd_is_shut(k)) return false;
         }
         for (int i = 0; i < count; ++i)
-            if (item(i).what == ND_INJECT) nd_inject(item(i), k);
+            if (item(i).what == ND_INJECT && k + nd_late(item(i)) < end) nd_inject(item(i), k + nd_late(item(i)));
         timer.add(ND_INPUTS);
         barrier();
         if (ND_LOOKS_AGAIN) look_again(k);
@@ -394,7 +396,7 @@ struct nd_loop {
 template <class Unit> ND_FN void nd_steps(Unit &unit, long long &k, long long until)
 {
 #if ND_GATES
-    unit.nd_lost = nd_is_shut(k);   /* then others do not get what it computes */
+    unit.nd_lost = nd_is_shut(until - 1);   /* then others do not get what it computes */
 #endif
     unit.turn(k);
     if (ND_WINDOW) {

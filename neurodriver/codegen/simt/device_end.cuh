@@ -30,8 +30,8 @@ ND_FN void nd_do_steps(nd_loop &loop)
         loop.keep(0);
         for (long long k = loop.first; k < loop.last;) {
             const long long begin = k;
-            const bool lost = nd_is_shut(k);
             k = loop.until(k);
+            const bool lost = nd_is_shut(k - 1);
             if (nd_chunk.fuzz) nd_dawdle(begin);
             loop.pass(0, ND_STAGES - 1);
             loop.finish(begin, k, none);
@@ -42,7 +42,7 @@ ND_FN void nd_do_steps(nd_loop &loop)
     if (ND_WINDOW) loop.keep(loop.components());
     for (long long k = loop.first; k < loop.last;) {
         const long long until = loop.until(k);
-        const bool lost = nd_is_shut(k);
+        const bool lost = nd_is_shut(until - 1);
         if (nd_chunk.fuzz) nd_dawdle(k);
         nd_do_items(loop, k, until);
         if (ND_WINDOW) loop.finish(k, until, none);

@@ -66,18 +66,21 @@ ND_FN bool nd_take_values(const nd_item &item, const nd_peer_word *from, const i
     bool any = false;
     for (int i = item.first + nd_lane(); i < item.end; i += 32 * ND_BATCH) {
         real x[ND_BATCH];
-        bool here[ND_BATCH];
         const nd_peer_word *word[ND_BATCH];
         ND_UNROLL
-        for (int j = 0; j < ND_BATCH; ++j) {    /* all loads, before the wait for the first value */
+        for (int j = 0; j < ND_BATCH; ++j) {
             const int mine = i + 32 * j < item.end ? i + 32 * j : i;
             word[j] = from + (elements ? __ldg(elements + mine) : mine) * ND_WORDS;
-            here[j] = nd_take_value(word[j], number, x[j]);
+        }
+        for (unsigned polls = 1;; ++polls) {    /* all loads are in flight together, each time */
+            bool all = true;
+            ND_UNROLL
+            for (int j = 0; j < ND_BATCH; ++j) all &= nd_take_value(word[j], number, x[j]);
+            if (all || nd_gives_up(polls, k)) break;
         }
         ND_UNROLL
         for (int j = 0; j < ND_BATCH; ++j) {
             if (i + 32 * j >= item.end) continue;
-            if (!here[j]) nd_await_value(word[j], number, k, x[j]);
             if (to) to[i + 32 * j] = x[j];
             any |= x[j] != 0;
         }
