@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ def edges_of(
     variable: str,
     everything: bool = False,
     only: Connections | None = None,
-    without: Container[Connections] = (),
+    without: Iterable[Connections] = (),
 ) -> Edges:
     """Collect the connections of one access, those of the circuit before those of inputs.
 
@@ -38,7 +38,8 @@ def edges_of(
     )
     parts = []
     fixed = (links for links in circuit.connections if links.plasticity is None)
-    sources = [(links, "") for links in fixed if links not in without]
+    left_out = set(without)
+    sources = [(links, "") for links in fixed if links not in left_out]
     sources += [(links, "inputs") for links in layout.slots.connections]
     if only is not None:
         sources = [(only, "")]

@@ -7,7 +7,7 @@ are alike then share the records of a lattice, and no slice has the records of t
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,11 +89,11 @@ def by_target(circuit: Circuit, drawn: Sequence[Drawn] = ()) -> dict[int, Places
     """
     starts = np.asarray(circuit.starts, dtype=np.int64)
     learn = (one for one in circuit.connections if one.plasticity is not None)
-    drawn = [*drawn, *(one for one in learn if isinstance(one, Drawn))]
+    every = {*drawn, *(one for one in learn if isinstance(one, Drawn))}
     feeds: dict[int, list[int]] = {}
-    fixed = groups_of(circuit, drawn)
+    fixed = groups_of(circuit, every)
     for which, links in enumerate(circuit.connections):
-        if links in drawn:
+        if links in every:
             continue
         for g in np.unique(np.searchsorted(starts, links.source, side="right") - 1).tolist():
             feeds.setdefault(g, []).append(which)
@@ -115,7 +115,7 @@ def by_target(circuit: Circuit, drawn: Sequence[Drawn] = ()) -> dict[int, Places
     return out
 
 
-def groups_of(circuit: Circuit, drawn: Sequence[Drawn]) -> set[int]:
+def groups_of(circuit: Circuit, drawn: Iterable[Drawn]) -> set[int]:
     """Return the groups at the ends of projections."""
     starts = circuit.starts
     return {

@@ -9,9 +9,9 @@ from __future__ import annotations
 import ctypes as ct
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,11 +62,11 @@ def text() -> str:
     return head + "\n".join(map(header, names))
 
 
-class _Piece(ct.Structure):
-    _fields_ = [
-        *((name, _INTEGER) for name in ("rule", "whole", "room")),
-        *((name, _ADDRESS) for name in ("source", "target", "length", "begin", "listed")),
-    ]
+_PIECE = np.dtype(
+    [(name, np.int64) for name in ("rule", "whole", "room")]
+    + [(name, np.uint64) for name in ("source", "target", "length", "begin", "listed")]
+)
+"""``nd_piece`` of ``drawing.cuh``."""
 
 
 _FOUND = "count near low high longest degree least greatest total divisor".split()
@@ -149,6 +149,7 @@ class GPUDrawer:
     ) -> None:
         self.many = MANY if many is None else many
         self._number, self._given = number, place
+        self._known: WeakKeyDictionary[Asked, _Known] = WeakKeyDictionary()
 
     @cached_property
     def _place(self) -> DrawingPlace:
@@ -281,106 +282,139 @@ class GPUDrawer:
         """Give the lengths of all rows, and memory by name -> bytes; None where one is too long."""
         place = self._place
         with place.current():
-            rows = _Rows(place, asked, sizes)
+            if asked not in self._known:
+                self._known[asked] = _Known(asked)
+            known = self._known[asked]
+            rows = _Rows(place, asked, known, sizes)
             try:
-                yield rows if rows.lengths.max(initial=0) <= LONGEST else None
+                assert known.longest is not None
+                yield rows if known.longest.max(initial=0) <= LONGEST else None
             finally:
                 rows.memory.free()
 
 
-@dataclass(frozen=True)
-class _Projection:
-    """Where the lengths of the rows of a projection stand."""
+class _Known:
+    """What is known of the projections of an access, for all calls that draw them.
 
-    rule: Any
-    begin: int
-    end: int
+    Attributes
+    ----------
+    begins, ends : (projections,) int64
+        Where the lengths of the rows of each begin and end.
+    draws : list of int
+        Threads that draw these lengths.
+    longest : (projections,) int64 or None
+        The greatest length of each; None before the lengths have been drawn.
+    """
+
+    def __init__(self, asked: Asked) -> None:
+        self.ends = np.cumsum([len(links.ends.source) for links in asked.drawn], dtype=np.int64)
+        self.begins = np.concatenate([[0], self.ends[:-1]]).astype(np.int64)
+        self.longest: NDArray[np.int64] | None = None
+        self.rules = np.frombuffer(b"".join(map(_rule, asked.drawn)), np.uint8)
+        self.draws = list(map(_draws, asked.drawn))
+        self.listed = [isinstance(one.projection.rule, FixedInDegree) for one in asked.drawn]
+        spans = [(one.ends.source.start, one.ends.target.start) for one in asked.drawn]
+        self.first = np.array(spans, np.int64).reshape(-1, 2).T
+        wanted = np.concatenate([[0], np.cumsum(asked.target >= 0)])
+        stops = np.array([one.ends.target.stop for one in asked.drawn], np.int64)
+        self.whole = wanted[stops] - wanted[self.first[1]] == stops - self.first[1]
+
+    def measure(self, lengths: NDArray[np.int32]) -> None:
+        """Find the longest row of each projection."""
+        self.longest = np.zeros(len(self.begins), np.int64)
+        some = self.begins < self.ends
+        if some.any():
+            self.longest[some] = np.maximum.reduceat(lengths, self.begins[some])
+
+    @property
+    def room(self) -> NDArray[np.int64]:
+        """Connections that a warp has shared memory for, a power of two, of each projection."""
+        assert self.longest is not None
+        bits: NDArray[np.int64] = np.frexp(np.maximum(self.longest, 1) - 1)[1].astype(np.int64)
+        return np.left_shift(1, bits)
+
+
+def _rule(links: Drawn) -> bytes:
+    given = links.projection.rule, links.ends, links.key, links.weight, links.latency
+    return bytes(native_rule(*given)[0])
+
+
+def _draws(links: Drawn) -> int:
+    rule, sources = links.projection.rule, len(links.ends.source)
+    if isinstance(rule, FixedProbability):
+        return 32 * sources
+    return rule.edges(links.ends) if isinstance(rule, FixedTotal | FixedInDegree) else sources
 
 
 class _Rows:
     """The rows of an access on the device: rules, lengths, and what is asked of them."""
 
-    def __init__(self, place: DrawingPlace, asked: Asked, sizes: Mapping[str, int]) -> None:
-        self.place, self.asked = place, asked
-        sources = [len(links.ends.source) for links in asked.drawn]
-        at = np.concatenate([[0], np.cumsum(sources)]).astype(np.int64)
-        self.projections = []
-        for links, begin, end in zip(asked.drawn, at[:-1], at[1:], strict=True):
-            given = links.projection.rule, links.ends, links.key, links.weight, links.latency
-            self.projections.append(_Projection(native_rule(*given)[0], int(begin), int(end)))
-        rules = np.frombuffer(b"".join(bytes(one.rule) for one in self.projections), np.uint8)
-        wanted = {"rules": rules.nbytes, "lengths": 4 * int(at[-1]),
-                  "pieces": ct.sizeof(_Piece) * len(asked.drawn),
+    def __init__(
+        self, place: DrawingPlace, asked: Asked, known: _Known, sizes: Mapping[str, int]
+    ) -> None:
+        self.place, self._known = place, known
+        wanted = {"rules": known.rules.nbytes, "lengths": 4 * int(known.ends[-1]),
+                  "pieces": _PIECE.itemsize * len(asked.drawn),
                   "source": asked.source.nbytes, "target": asked.target.nbytes,
                   **sizes}  # fmt: skip
         self.memory = place.memory(wanted)
         self.address = self.memory.address
-        place.upload(self.address["rules"], rules)
+        place.upload(self.address["rules"], known.rules)
         place.upload(self.address["source"], asked.source)
         place.upload(self.address["target"], asked.target)
-        for number in range(len(self.projections)):
+        for number in range(len(asked.drawn)):
             self._draw_lengths(number, 0, 0)
-        self.lengths = np.zeros(int(at[-1]), np.int32)
-        place.download(self.address["lengths"], self.lengths)
+        if known.longest is None:
+            known.measure(self._lengths(0, int(known.ends[-1])))
+
+    def _lengths(self, begin: int, end: int) -> NDArray[np.int32]:
+        """Return the lengths of some rows."""
+        out = np.empty(end - begin, np.int32)
+        self.place.download(self.address["lengths"] + 4 * begin, out)
+        return out
 
     def _draw_lengths(self, number: int, begin: int, listed: int) -> None:
-        one = self.projections[number]
-        given = self.asked.drawn[number].projection.rule
-        draws = one.end - one.begin
-        if isinstance(given, FixedProbability):
-            draws *= 32
-        elif isinstance(given, FixedTotal | FixedInDegree):
-            draws = given.edges(self.asked.drawn[number].ends)
-        length = self.address["lengths"] + 4 * one.begin
+        length = self.address["lengths"] + 4 * int(self._known.begins[number])
         values = _ADDRESS(length), _ADDRESS(begin), _ADDRESS(listed)
-        rules = _ADDRESS(self.address["rules"])
-        self.place.start("nd_lengths", -(-draws // 32), 0, (rules, _INTEGER(number), *values))
+        rules, warps = _ADDRESS(self.address["rules"]), -(-self._known.draws[number] // 32)
+        self.place.start("nd_lengths", warps, 0, (rules, _INTEGER(number), *values))
 
     def each(self, name: str, *given: Any) -> None:
         """Start a kernel for each projection."""
-        pieces = (_Piece * len(self.projections))(*map(self._piece, range(len(self.projections))))
+        known = self._known
+        pieces = np.zeros(len(known.begins), _PIECE)
+        pieces["rule"], pieces["whole"] = np.arange(len(pieces)), known.whole
+        pieces["room"] = room = known.room
+        pieces["source"], pieces["target"] = self.address["source"], self.address["target"]
+        pieces["source"] += 4 * known.first[0].astype(np.uint64)
+        pieces["target"] += 4 * known.first[1].astype(np.uint64)
+        pieces["length"] = self.address["lengths"] + 4 * known.begins
         self._send(pieces)
         rules = _ADDRESS(self.address["rules"]), _ADDRESS(self.address["pieces"])
-        for number, one in enumerate(self.projections):
-            held = self._listed(number)
+        sizes = zip((known.ends - known.begins).tolist(), (4 * room).tolist(), strict=True)
+        for number, (rows, shared) in enumerate(sizes):
+            held = self._listed(number) if known.listed[number] else None
             if held is not None:
-                pieces[number].begin = held.address["begin"]
-                pieces[number].listed = held.address["listed"]
+                pieces["begin"][number] = held.address["begin"]
+                pieces["listed"][number] = held.address["listed"]
                 self._send(pieces)
-            values = (*rules, _INTEGER(number), *given)
-            self.place.start(name, one.end - one.begin, 4 * int(pieces[number].room), values)
+            self.place.start(name, rows, shared, (*rules, _INTEGER(number), *given))
             if held is not None:
                 self.place.wait()
                 held.free()
 
-    def _piece(self, number: int) -> _Piece:
-        one, ends = self.projections[number], self.asked.drawn[number].ends
-        most = int(self.lengths[one.begin : one.end].max(initial=1))
-        room = 1 << max(most - 1, 0).bit_length()
-        wanted = self.asked.target[ends.target.start : ends.target.stop]
-        return _Piece(
-            number,
-            bool((wanted >= 0).all()),
-            room,
-            self.address["source"] + 4 * ends.source.start,
-            self.address["target"] + 4 * ends.target.start,
-            self.address["lengths"] + 4 * one.begin,
-        )
+    def _send(self, pieces: NDArray[Any]) -> None:
+        self.place.upload(self.address["pieces"], pieces.view(np.uint8))
 
-    def _send(self, pieces: Any) -> None:
-        self.place.upload(self.address["pieces"], np.frombuffer(pieces, np.uint8))
-
-    def _listed(self, rule: int) -> DrawingMemory | None:
-        """Return the targets of each source of a fixed in-degree, None for other rules."""
-        if not isinstance(self.asked.drawn[rule].projection.rule, FixedInDegree):
-            return None
-        one = self.projections[rule]
-        end = np.cumsum(self.lengths[one.begin : one.end], dtype=np.int64)
+    def _listed(self, number: int) -> DrawingMemory:
+        """Return the targets of each source of a fixed in-degree."""
+        first, last = int(self._known.begins[number]), int(self._known.ends[number])
+        end = np.cumsum(self._lengths(first, last), dtype=np.int64)
         begin = np.concatenate([[0], end[:-1]]).astype(np.int64)
         held = self.place.memory({"begin": begin.nbytes, "listed": 4 * int(end[-1])})
         self.place.upload(held.address["begin"], begin)
-        self.place.clear(self.address["lengths"] + 4 * one.begin, 4 * (one.end - one.begin))
-        self._draw_lengths(rule, held.address["begin"], held.address["listed"])
+        self.place.clear(self.address["lengths"] + 4 * first, 4 * (last - first))
+        self._draw_lengths(number, held.address["begin"], held.address["listed"])
         return held
 
 

@@ -17,7 +17,7 @@ Integers = NDArray[np.int64]
 Reals = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Asked:
     """The connections of an access.
 

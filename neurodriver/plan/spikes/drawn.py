@@ -306,14 +306,18 @@ def looked_back(
     Only of projections all of whose targets are here.
     """
     out: dict[Connections, int] = {}
-    for links in {links for one in accesses.values() for links in one.drawn}:
+    where: dict[Drawn, list[tuple[int, DrawnBySource]]] = {}
+    for (g, _), one in accesses.items():
+        for links in one.drawn:
+            where.setdefault(links, []).append((g, one))
+    for links, into in where.items():
         groups = {
             g
             for g in range(len(circuit.groups))
             if links.reached.start < circuit.starts[g + 1]
             and links.reached.stop > circuit.starts[g]
         }
-        mine = [one for (g, _), one in accesses.items() if links in one.drawn and g in groups]
+        mine = [one for g, one in into if g in groups]
         if len(mine) == len(groups):
             out[links] = max(lag for one in mine for lag in one.lags.values()) + 1
     return out
