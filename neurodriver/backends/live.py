@@ -32,6 +32,16 @@ class StateReads(Protocol):
         """Return the values; they are valid until the next begin, or until a step is computed."""
 
 
+class StateWrites(Protocol):
+    """Sets elements of some arrays again and again."""
+
+    def begin(self) -> Sequence[NDArray[Any]]:
+        """Return arrays, all of whose elements are to be filled; what was in them was taken."""
+
+    def finish(self) -> None:
+        """Set the elements to what is in the arrays."""
+
+
 class LiveMemory(Protocol):
     """Reads and writes the memory of one backend; the next step reads what has been written.
 
@@ -57,6 +67,9 @@ class LiveMemory(Protocol):
 
     def reads(self, wanted: Sequence[tuple[Key, slice]]) -> StateReads:
         """Return what reads elements of some states again and again."""
+
+    def writes(self, wanted: Sequence[tuple[Key, slice]]) -> StateWrites:
+        """Return what sets elements of some arrays again and again."""
 
     def address(self, key: Key) -> int:
         """Return where an array is in the memory that `synapses` can read."""

@@ -54,7 +54,7 @@ class SynapsePlace(Protocol):
         """Return an array with these values."""
 
     def run(self, sets: Stored, begin: Stored, count: int, work: NDArray[np.int64]) -> None:
-        """Run the texts of some sets; all that is read later is complete.
+        """Run the texts of some sets, or begin to: all that is read later is complete.
 
         Parameters
         ----------
@@ -67,6 +67,9 @@ class SynapsePlace(Protocol):
         work : (rows + 1,) int64
             Synapses before each row.
         """
+
+    def wait(self) -> None:
+        """Wait until all texts have run."""
 
     def offer(self, counts: Stored) -> bytes:
         """Return how places of other ranks reach a copy of counts; empty where they cannot."""
@@ -125,17 +128,20 @@ class HostSynapses:
         given = ct.c_void_p(sets.address), ct.c_void_p(begin.address)
         number, rows = ct.c_longlong(count), len(work) - 1
         threads = min(self._threads, int(work[-1]) // THREAD_WORTH + 1)
+        if threads == 1:
+            self._run(*given, number, ct.c_longlong(0), ct.c_longlong(rows))
+            return
         cuts = np.searchsorted(work, work[-1] * np.arange(threads + 1) / threads)
         cuts[0], cuts[-1] = 0, rows
         spans = [
             (ct.c_longlong(low), ct.c_longlong(high))
             for low, high in zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True)
         ]
-        if threads == 1:
-            self._run(*given, number, *spans[0])
-            return
         with ThreadPoolExecutor(threads) as pool:  # compiled code holds no lock of Python
             list(pool.map(lambda span: self._run(*given, number, *span), spans))
+
+    def wait(self) -> None:
+        """Do nothing: they have."""
 
     def offer(self, counts: Stored) -> bytes:
         """Return nothing: ranks send each other what is in host memory."""
@@ -166,13 +172,15 @@ class SynapseSet:
     source : (synapses,) int32
         Number of the source of each synapse among the units of its layer.
     own : mapping of str to (synapses,) float64
-        Initial values; numbers that are not given begin with 0.
+        Initial values of the numbers that these synapses have.
     numbers : mapping of str to float or array
         Numbers and vectors of the set.
     keeps : bool
         Whether there are numbers of each synapse in each copy; they begin with 0.
     offset : int
         Number of the first target among the targets of all sets, for what the caller gives.
+    part : int
+        Which of the numbers is theirs that the caller gives once for all targets of a set.
     """
 
     first: NDArray[np.int64]
@@ -181,6 +189,7 @@ class SynapseSet:
     numbers: Mapping[str, Any]
     keeps: bool = False
     offset: int = 0
+    part: int = 0
 
 
 class SynapseSets:
@@ -210,7 +219,9 @@ class SynapseSets:
         rows = [len(one.first) - 1 for one in sets.values()]
         self._first_row = dict(zip(sets, np.cumsum([0, *rows]).tolist(), strict=False))
         self._marks = place.store(np.zeros(sum(rows), np.int32))
-        self._given = {name: place.store(np.zeros((copies, targets))) for name in texts.given}
+        self._parts = 1 + max((one.part for one in sets.values()), default=0)
+        widths = dict.fromkeys(texts.given, targets) | dict.fromkeys(texts.given_once, self._parts)
+        self._given = {name: place.store(np.zeros((copies, n))) for name, n in widths.items()}
         self._arrays = {name: self._stored(one) for name, one in sets.items()}
         self._runs: dict[tuple[tuple[str, str], ...], tuple[Stored, Stored, Any, Stored]] = {}
         self._bound: tuple[Addresses, Addresses, Mapping[str, Stored]] = {}, {}, {}
@@ -229,8 +240,8 @@ class SynapseSets:
             "source": store(np.asarray(one.source, np.int32)),
             "numbers": store(np.concatenate([*numbers, np.zeros(1)])),
         }
-        for name in texts.own:
-            out[f"own {name}"] = store(np.asarray(one.own.get(name, np.zeros(m)), np.float64))
+        for name, values in one.own.items():
+            out[f"own {name}"] = store(np.asarray(values, np.float64))
         for name in texts.kept if one.keeps else ():
             out[f"kept {name}"] = store(np.zeros((self.copies, m)))
         return out
@@ -304,8 +315,9 @@ class SynapseSets:
         ----------
         texts : mapping of str to str
             Name of a set -> name of its text.
-        given : mapping of str to (targets,) or (copies, targets) array
-            Numbers of targets that the texts read.
+        given : mapping of str to array
+            Numbers of targets that the texts read, (targets,) or (copies, targets); in place of
+            targets the parts for those that are given once.
         """
         if not texts:
             return
@@ -320,7 +332,7 @@ class SynapseSets:
     def _prepared(self, texts: Mapping[str, str]) -> tuple[Stored, Stored, Any, Stored]:
         """Return the tables of a run."""
         for name, text in texts.items():
-            self._check_states(name, text)
+            self._check(name, text)
         tables = {name: self._tables(name) for name in texts}
         flat = [part for one in tables.values() for part in one.values()]
         stored = self.place.store(np.concatenate([*flat, np.zeros(1, np.uint64)]))
@@ -337,8 +349,12 @@ class SynapseSets:
         sets = self.place.store(np.array(words, np.uint64))
         return sets, self.place.store(rows.astype(np.int64)), work, stored
 
-    def _check_states(self, name: str, text: str) -> None:
-        """Raise NeurodriverError where the units of a set do not have what a text reads."""
+    def _check(self, name: str, text: str) -> None:
+        """Raise NeurodriverError where a set or its units do not have what a text reads."""
+        for number in self.texts.numbers_of(text):
+            if number not in self.sets[name].own:
+                say = f"text {quoted(text)} needs {number}"
+                raise NeurodriverError(f"{quoted(name)}: {say}, which these synapses do not have")
         bound = self._bound[0].get(name)
         for side, state in self.texts.read(text):
             place = self.texts.place(side, state)
@@ -349,18 +365,20 @@ class SynapseSets:
     def _tables(self, name: str) -> dict[str, Words]:
         """Return the tables of addresses of a set."""
         texts, arrays, copies = self.texts, self._arrays[name], self.copies
-        own = [arrays[f"own {one}"].address for one in texts.own]
+        own = [arrays[f"own {n}"].address if f"own {n}" in arrays else 0 for n in texts.own]
         m = len(self.sets[name].source)
         kept = [
             arrays[f"kept {one}"].address + 8 * m * copy if f"kept {one}" in arrays else 0
             for copy in range(copies)
             for one in texts.kept
         ]
-        offset = self.sets[name].offset
+        offset, part = self.sets[name].offset, self.sets[name].part
+        places = dict.fromkeys(texts.given, (self._targets, offset))
+        places |= dict.fromkeys(texts.given_once, (self._parts, part))
         given = [
-            self._given[one].address + 8 * (copy * self._targets + offset)
+            self._given[one].address + 8 * (copy * width + first)
             for copy in range(copies)
-            for one in texts.given
+            for one, (width, first) in places.items()
         ]
         states, sent, _ = self._bound
         none = np.zeros(0, np.uint64)

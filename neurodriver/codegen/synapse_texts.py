@@ -170,10 +170,12 @@ class _SynapseWriter(CText):
             lines.append(f"const nd_state *const *const nd_v = {table};")
         for side, name in read:
             lines += self._state(side, name)
-        for i, name in enumerate(texts.given):
+        given = (*texts.given, *texts.given_once)
+        for i, name in enumerate(given):
             if f"post_{name}" in words:
-                table = f"nd_s.given[nd_i * {len(texts.given)} + {i}]"
-                lines.append(f"const real post_{name} = {table}[nd_j];")
+                place = "nd_j" if name in texts.given else "0"
+                table = f"nd_s.given[nd_i * {len(given)} + {i}]"
+                lines.append(f"const real post_{name} = {table}[{place}];")
         if texts.texts[self.text].where:
             lines.append(f"if (!({self.value_of(texts.conditions(self.text)[0])})) continue;")
         return lines

@@ -1,14 +1,23 @@
-"""Long-term averages of the activity of units, and the target averages that units approach."""
+"""Long-term averages of the activity of units, and the target averages that units approach.
+
+Those of units change by texts, beside the weights. Those of layers are computed here.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .network import NetworkLayer
-from .whole import Counts, real, whole
+from neurodriver.backends.synapse_sets import SynapseSet
+
+from .network import Network, NetworkLayer
+from .starts import first_averages
+
+if TYPE_CHECKING:
+    from .changes import PathSynapses
 
 Reals = NDArray[np.float64]
 
@@ -18,29 +27,52 @@ LEAST = 1e-4
 TOO_LOW, MOST_STEP = 0.8, 0.01
 """Inhibition falls if activity is below nominal by more than this share; largest change of it."""
 
+TOGETHER = 64
+"""Units of which a thread, or a warp of a GPU, computes the average activities."""
+
+ACTIVITY, TARGET = "activity", "target average"
+"""Names of texts. Those that apply the changes begin with ``apply``."""
+
+
+def average_name(layer: NetworkLayer, text: str) -> str:
+    """Return the name of the set with the averages of a layer."""
+    return f"{layer.name}.{text}"
+
+
+def average_sets(network: Network, layer: NetworkLayer) -> dict[str, SynapseSet]:
+    """Return the averages of a layer by the names of their texts; each unit is a source.
+
+    The mean change of the target averages is that over a target: over a sub-pool where sub-pools
+    inhibit, and else over the layer. Layers that are not hidden have fixed target averages.
+    """
+    own, n = network.parameters(layer), layer.count
+    target = first_averages(network, layer)
+    numbers = {name: own[name] for name in ("tau_average", "trg_rate", "trg_sub_mean")}
+    pools = layer.pools if own["pool_inhibits"] else 1
+    units = np.arange(n, dtype=np.int32)
+
+    def made(size: int, **values: Reals) -> SynapseSet:
+        first = np.append(np.arange(0, n, size), n)
+        return SynapseSet(first, units, values, numbers)
+
+    found = {ACTIVITY: made(TOGETHER, activity=float(own["nominal"]) * target)}
+    return found | ({TARGET: made(n // pools, target=target)} if layer.hidden else {})
+
 
 class Averages:
     """Averages of a layer over trials.
 
     Parameters
     ----------
-    target : (units,) float64
-        Initial target averages.
     own : mapping of str to float
         Parameters of the layer.
-    layer : NetworkLayer
-        Target averages change in hidden layers only.
-    changes : (2 units + 1,) int64
-        Sums over items, in multiples of `whole.UNIT`: of the changes of the target averages, of the
-        changes of the average activities, and of the layer's mean activity. The caller sums them
-        over ranks, and sets them to 0 after `apply`.
+    target : (units,) float64
+        Initial target averages; in layers that are not hidden they do not change.
+    synapses : PathSynapses
+        Has the averages of units.
 
     Attributes
     ----------
-    target : (units,) float64
-        TrgAvg: average activity that a unit approaches, relative to that of its layer.
-    activity : (units,) float64
-        ActAvg: long-term average of ActM.
     mean : float
         ActMAvg: long-term average of the layer's mean activity.
     gi_mult : float
@@ -48,40 +80,42 @@ class Averages:
     """
 
     def __init__(
-        self, target: Reals, own: Mapping[str, float | bool], layer: NetworkLayer, changes: Counts
+        self,
+        layer: NetworkLayer,
+        own: Mapping[str, float | bool],
+        target: Reals,
+        synapses: PathSynapses,
     ) -> None:
-        self.target, self._own, self._layer = target, own, layer
-        self._of_target, self._of_activity, self._of_mean = np.split(
-            changes, [len(target), 2 * len(target)]
-        )
-        self.activity = float(own["nominal"]) * target
+        self._layer, self._own, self._synapses, self._fixed = layer, own, synapses, target
         self.mean, self.gi_mult = float(own["nominal"]), float(own["gi_mult"])
 
     @property
-    def hidden(self) -> bool:
-        """Whether target averages change."""
-        return self._layer.hidden
+    def target(self) -> Reals:
+        """TrgAvg: average activity that a unit approaches, relative to its layer, (units,)."""
+        if not self._layer.hidden:
+            return self._fixed
+        return self._synapses.read(average_name(self._layer, TARGET), "target")
 
-    def note(self, states: Mapping[str, Reals]) -> None:
-        """Add the changes that follow from the states of one item at the end of a trial."""
-        tau = float(self._own["tau_average"])
-        self._of_activity += whole((states["ActM"] - self.activity) / tau)
-        self._of_mean += whole(states["ActBeforeM"].mean())
-        if self.hidden:
-            rate = float(self._own["trg_rate"])
-            self._of_target += whole(rate * (states["CaP"] - states["CaD"]))
+    @target.setter
+    def target(self, values: Reals) -> None:
+        if not self._layer.hidden:
+            self._fixed = values
+            return
+        self._synapses.set(average_name(self._layer, TARGET), "target", values)
 
-    def apply(self, items: int) -> None:
-        """Apply the changes that `note` has added for a number of items."""
-        self.activity = self.activity + real(self._of_activity)
-        mean = float(real(self._of_mean)[0]) / items
+    @property
+    def activity(self) -> Reals:
+        """ActAvg: long-term average of ActM, (units,)."""
+        return self._synapses.read(average_name(self._layer, ACTIVITY), "activity")
+
+    @activity.setter
+    def activity(self, values: Reals) -> None:
+        self._synapses.set(average_name(self._layer, ACTIVITY), "activity", values)
+
+    def add_mean(self, mean: float) -> None:
+        """Let the long-term average follow a mean activity of the layer, the mean over items."""
         if mean >= LEAST:
             self.mean += (mean - self.mean) / float(self._own["tau_average"])
-        if self.hidden:
-            change = real(self._of_target)
-            pools = self._layer.pools if self._own["pool_inhibits"] else 1
-            change = change - float(self._own["trg_sub_mean"]) * _means(change, pools)
-            self.target = np.clip(self.target + change, 0.5, 2)
 
     def adapt_inhibition(self) -> bool:
         """Change the factor of inhibition if ``gi_adapts``; return whether it has changed.
@@ -104,9 +138,10 @@ class Averages:
 
         It is 0 where there is no activity, and in layers whose target averages do not change.
         """
-        mean = _means(self.activity, self._layer.pools)
-        none = (mean < LEAST) | (not self.hidden)
-        out: Reals = np.where(none, 0.0, self.activity / np.where(none, 1, mean) - self.target)
+        activity = self.activity
+        mean = _means(activity, self._layer.pools)
+        none = (mean < LEAST) | (not self._layer.hidden)
+        out: Reals = np.where(none, 0.0, activity / np.where(none, 1, mean) - self.target)
         return out
 
 

@@ -1,4 +1,7 @@
-"""``PathSynapses``: the weights of all paths, and which texts change them after a trial."""
+"""``PathSynapses``: the weights of all paths, and which texts change them after a trial.
+
+The averages of units are with them, so that one launch changes all.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from numpy.typing import NDArray
 from neurodriver.backends.synapse_sets import SynapseSet
 from neurodriver.run.synapse_links import Linked, LinkedSets
 
+from .averages import average_name, average_sets
 from .circuit import NetworkCircuit, first_units
 from .contrast import linear_of
 from .learning_texts import TEXTS
@@ -90,7 +94,7 @@ def rule_of(path: NetworkPath, own: Mapping[str, float | bool]) -> str:
 
 
 class PathSynapses:
-    """The weights of all paths of a network, in the memory of the backend.
+    """The weights of all paths of a network, and the averages of units, in the backend's memory.
 
     Parameters
     ----------
@@ -107,14 +111,21 @@ class PathSynapses:
         paths = network.paths.values()
         self._own = {path.name: network.parameters(path) for path in paths}
         self._rules = {path.name: rule_of(path, self._own[path.name]) for path in paths}
+        sets, links, changes, applied = {}, {}, {}, {}
+        for layer in network.layers.values():
+            for text, one in average_sets(network, layer).items():
+                name = average_name(layer, text)
+                sets[name], links[name] = one, Linked((layer.name, layer.name))
+                changes[name], applied[name] = text, f"apply {text}"
+        for path in paths:
+            name, own = path.name, self._own[path.name]
+            sets[name], links[name] = self._set(path, weights[name]), self._link(path)
+            if own["learn"]:
+                changes[name] = self._rules[name]
+                applied[name] = "apply, centred" if own["sub_mean"] else "apply"
+        self._changes, self._applied = changes, applied
         units = sum(layer.count for layer in network.layers.values())
-        self._linked = LinkedSets(
-            lpu,
-            TEXTS,
-            {path.name: self._set(path, weights[path.name]) for path in paths},
-            {path.name: self._link(path) for path in paths},
-            units,
-        )
+        self._linked = LinkedSets(lpu, TEXTS, sets, links, units)
 
     def _set(self, path: NetworkPath, weights: Weights) -> SynapseSet:
         own, pairs = self._own[path.name], path.pairs
@@ -131,10 +142,11 @@ class PathSynapses:
         return SynapseSet(
             pairs.first,
             pairs.pre.astype(np.int32),
-            vars(weights),
+            {**vars(weights), "slow": np.zeros(len(pairs))},
             {**numbers, "bin_weights": bin_weights(*bins, by_target, scale)},
             keeps=self.keeps_traces(path.name),
             offset=first_units(network)[path.receiver.name],
+            part=path.receiver.number,
         )
 
     def _link(self, path: NetworkPath) -> Linked:
@@ -145,7 +157,7 @@ class PathSynapses:
 
     @property
     def changes(self) -> NDArray[np.int64]:
-        """Changes that `learn` has added up, in multiples of `UNIT`; of all paths, one array."""
+        """Changes that `learn` has added up, in multiples of `UNIT`: one array."""
         return self._linked.sets.counts
 
     @changes.setter
@@ -156,23 +168,19 @@ class PathSynapses:
         """Add up the changes of all ranks, where GPUs can; return whether they can."""
         return self._linked.sets.add_over_ranks(communicator)
 
-    def learn(self, cap: Reals, greatest: Reals) -> None:
-        """Compute the changes that follow from the last trial, and add them up over items.
+    def learn(self, greatest: Reals) -> None:
+        """Begin to compute the changes that follow from the last trial, and add them up over items.
 
         Parameters
         ----------
-        cap, greatest : (items, units) float64
-            CaP of each unit, and the greatest CaD of its layer before the last cycle.
+        greatest : (items, layers) float64
+            Greatest CaD of each layer before the last cycle.
         """
-        rules = {n: rule for n, rule in self._rules.items() if self._own[n]["learn"]}
-        self._linked.run(rules, {"CaP": cap, "greatest": greatest})
+        self._linked.run(self._changes, {"greatest": greatest})
 
     def apply(self) -> None:
-        """Apply the changes to the linear weights."""
-        self._linked.run({
-            name: "apply, centred" if own["sub_mean"] else "apply"
-            for name, own in self._own.items() if own["learn"]
-        })  # fmt: skip
+        """Begin to apply the changes to the linear weights and the averages of units."""
+        self._linked.run(self._applied)
 
     def adapt(self, difference: Reals) -> None:
         """Change structural weights, and move the receivers towards their target averages.
@@ -188,12 +196,20 @@ class PathSynapses:
             {"difference": difference},
         )
 
+    def wait(self) -> None:
+        """Wait until all that has begun is done."""
+        self._linked.sets.place.wait()
+
     def read(self, path: str, name: str) -> Reals:
         """Return a number of each synapse of a path, (synapses,), or ``trace`` (items, synapses).
 
         The names are those of `TEXTS`.
         """
         return self._linked.sets.read(path, name)
+
+    def set(self, name: str, number: str, values: Reals) -> None:
+        """Set an average of the units of a layer, by the name of its set."""
+        self._linked.sets.write(name, number, values)
 
     def write(self, path: str, numbers: Mapping[str, Reals]) -> None:
         """Set numbers of each synapse of a path."""

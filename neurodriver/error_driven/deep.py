@@ -35,10 +35,10 @@ class AxonBurstNeuron(AxonNeuron):
     layers, and in the minus phase, Burst is CaP itself.
     """
 
-    updates = {**UPDATES, "CaP": "1", "Burst": "1"}
+    updates = {**UPDATES, "cap": "1", "Burst": "1"}
     pools = {
-        "cap_mean": Reduce("mean", "CaP", doc="mean CaP of the layer"),
-        "cap_max": Reduce("max", "CaP", doc="greatest CaP of the layer"),
+        "cap_mean": Reduce("mean", "cap", doc="mean CaP of the layer"),
+        "cap_max": Reduce("max", "cap", doc="greatest CaP of the layer"),
     }
     params = BURST_PARAMETERS
     parts = {"burst": BURST}

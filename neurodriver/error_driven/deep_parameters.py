@@ -67,6 +67,7 @@ BURST = """
     const real least = here.cap_mean + burst_share * (here.cap_max - here.cap_mean);
     if (begins > 0) BurstPrv = Burst;
     Burst = selects * in_plus > 0 && CaP < fmax(least, burst_least) ? 0 : CaP;
+    cap = CaP;
 """
 
 CONTEXT = """

@@ -1,24 +1,20 @@
-"""``Learner``: changes weights and averages after a trial, from the states of all items."""
+"""``Learner``: changes weights and averages after a trial, over all items and ranks."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .averages import Averages
 from .changes import PathSynapses
 from .network import Network
 from .starts import first_averages
+from .trial_end import TrialEnd
+from .whole import Counts, real, whole
 
 if TYPE_CHECKING:
     from mpi4py.MPI import Intracomm
-
-Reals = NDArray[np.float64]
-ItemStates = Mapping[str, Mapping[str, Reals]]
-"""States of one item: layer -> name of a state -> (units,)."""
 
 Row = dict[str, float]
 
@@ -60,43 +56,30 @@ class Learner:
         self.slow_interval, self.inhibition_interval = slow_interval, inhibition_interval
         self.rank = 0 if communicator is None else communicator.Get_rank()
         self.items = items * (1 if communicator is None else communicator.Get_size())
-        layers = network.layers.values()
-        self.own = {layer.name: network.parameters(layer) for layer in layers}
-        sizes = [2 * layer.count + 1 for layer in layers]
-        self._changes = np.zeros(sum(sizes), np.int64)  # of the averages of all layers
-        parts = iter(np.split(self._changes, np.cumsum(sizes)[:-1]))
         self.averages = {
-            layer.name: Averages(
-                first_averages(network, layer), self.own[layer.name], layer, next(parts)
+            name: Averages(
+                layer, network.parameters(layer), first_averages(network, layer), synapses
             )
-            for layer in layers
+            for name, layer in network.layers.items()
         }
         self.trials = 0
 
-    def learn(self, items: Sequence[ItemStates]) -> list[str]:
+    def learn(self, end: TrialEnd) -> list[str]:
         """Change weights and averages after a trial.
-
-        Parameters
-        ----------
-        items : sequence of ItemStates
-            States of each item at the end of the trial.
 
         Returns
         -------
         list of str
             Layers whose strength of inhibition has changed.
         """
-        for states in items:
-            for name, averages in self.averages.items():
-                averages.note(states[name])
-        cap = [np.concatenate([one["CaP"] for one in states.values()]) for states in items]
-        self.synapses.learn(np.stack(cap), np.stack([self._greatest(one) for one in items]))
-        self._sum_over_ranks()
-        before, self.trials = self.trials, self.trials + self.items
-        for averages in self.averages.values():
-            averages.apply(self.items)
-        self._changes[:] = 0
+        self.synapses.learn(end.greatest)
+        activity = whole(end.means).sum(axis=0)  # while a GPU computes
+        if self.communicator is not None:
+            activity = self._sum_over_ranks(activity)
         self.synapses.apply()
+        before, self.trials = self.trials, self.trials + self.items
+        for averages, mean in zip(self.averages.values(), real(activity).tolist(), strict=True):
+            averages.add_mean(mean / self.items)
         if _passed(before, self.trials, self.slow_interval):
             self.synapses.adapt(np.concatenate([one.difference for one in self.averages.values()]))
         if not _passed(before, self.trials, self.inhibition_interval):
@@ -109,23 +92,20 @@ class Learner:
             return rows
         return [row for some in self.communicator.allgather(rows) for row in some]
 
-    def _greatest(self, states: ItemStates) -> Reals:
-        """Return for each unit the greatest CaD of its layer before the last cycle, (units,)."""
-        counts = [layer.count for layer in self.network.layers.values()]
-        return np.repeat([states[name]["CaDBefore"].max() for name in self.own], counts)
+    def _sum_over_ranks(self, activity: Counts) -> Counts:
+        """Return the sum of some counts over ranks; the changes of all ranks are added up, too.
 
-    def _sum_over_ranks(self) -> None:
-        """Add up the changes of all ranks: those of weights on GPUs, or all by one message."""
-        if self.communicator is None:
-            return
+        GPUs add them up where they can. Else all go in one message.
+        """
+        assert self.communicator is not None
         added = self.synapses.add_over_ranks(self.communicator)
-        weights = np.zeros(0, np.int64) if added else self.synapses.changes
-        mine = np.concatenate([weights, self._changes])
+        changes = np.zeros(0, np.int64) if added else self.synapses.changes
+        mine = np.concatenate([changes, activity])
         total = np.empty_like(mine)
         self.communicator.Allreduce(mine, total)
-        weights, self._changes[:] = np.split(total, [len(weights)])
         if not added:
-            self.synapses.changes = weights
+            self.synapses.changes = total[: len(changes)]
+        return total[len(changes) :]
 
 
 def _passed(before: int, after: int, interval: int) -> bool:

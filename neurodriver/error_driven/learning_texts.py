@@ -1,9 +1,12 @@
-"""The texts by which weights change: one for each rule, and those that apply the changes.
+"""The texts by which weights and averages change: one for each rule, and those that apply changes.
 
 ``linear`` is the linear weight, ``structural`` the structural weight, ``slow`` the sum of changes
 since structural weights changed last. A spike carries ``weight`` times ``scale``. Each rule adds
 the change that follows from one item. ``bin_weights`` are the weights of the bins in the sum of
 products of both ends.
+
+``activity`` and ``target`` are long-term averages of a unit: ActAvg and TrgAvg. Each is a set of
+synapses from the units to themselves, so it has texts, too, and sums over items and ranks.
 """
 
 from __future__ import annotations
@@ -109,24 +112,31 @@ _ADAPT = f"""
     send({CARRIED});
 """
 
+_APPLY_TARGET = """
+    total = sum(changed);
+    target = fmin(fmax(target + (changed - trg_sub_mean * (total / inputs)), 0.5), 2);
+    changed = 0;
+"""
+"""The share ``trg_sub_mean`` of the mean over the units of a set is subtracted from each."""
+
 _ACTIVE = f"post.CaD > {LEAST_CAD}"
 
 TEXTS = SynapseTexts(
-    own=("weight", "linear", "structural", "slow"),
+    own=("weight", "linear", "structural", "slow", "activity", "target"),
     kept=("trace",),
     numbers=(
         "lrate", "tau_trace", "synapse_threshold", "sub_mean", "swt_rate", "swt_least", "swt_most",
         "adapts", "balances", "scale", "rated", "rate_least", "credit", "da_sign", "burst_gain",
-        "dip_gain", "ach_rate",
+        "dip_gain", "ach_rate", "tau_average", "trg_rate", "trg_sub_mean",
     ),
     vectors={"bin_weights": BINS},
     states={
         "bins": BINS,
-        **dict.fromkeys(
-            ("LearnCaP", "LearnCaD", "CaD", "BurstPrv", *(state for state, _ in LEVELS.values()))
-        ),
+        **dict.fromkeys(("LearnCaP", "LearnCaD", "CaP", "CaD", "BurstPrv", "ActM")),
+        **dict.fromkeys(state for state, _ in LEVELS.values()),
     },
-    given=("CaP", "greatest", "difference"),
+    given=("difference",),
+    given_once=("greatest",),
     texts={
         "cortex": SynapseText(
             _PRODUCT + _RATE + _CORTEX.format("product") + _BOUNDED, where=_ACTIVE
@@ -145,6 +155,10 @@ TEXTS = SynapseTexts(
         "apply, centred": SynapseText(_CENTRED + _APPLY, when="changed != 0"),
         "adapt": SynapseText(_ADAPT),
         "send": SynapseText(f"send({CARRIED});"),
+        "activity": SynapseText("add((pre.ActM - activity) / tau_average);"),
+        "apply activity": SynapseText("activity += changed; changed = 0;"),
+        "target average": SynapseText("add(trg_rate * (pre.CaP - pre.CaD));"),
+        "apply target average": SynapseText(_APPLY_TARGET),
     },
 )  # fmt: skip
-"""The texts of all paths."""
+"""The texts of all paths, and of the averages of all layers."""

@@ -21,32 +21,39 @@ ACTIVE = 0.5
 
 
 def target_statistics(
-    states: Mapping[str, Reals], target: Reals, predicts: bool = False
-) -> dict[str, float]:
-    """Return the errors of a layer with a target, and the correlation of both phases.
+    minus: Reals, plus: Reals, means: tuple[Reals, Reals], target: Reals, predicts: bool = False
+) -> dict[str, Reals]:
+    """Return the errors of a layer with a target, and the correlation of both phases, (items,).
 
-    ``states`` and ``target`` are of one item, (units,) each. If the layer ``predicts``, several
-    outcomes may be possible, and the target has a 1 for each of them. It is an error if another
-    unit is the most active one.
+    Parameters
+    ----------
+    minus, plus, target : (items, units) float64
+        Activity at the end of both phases, and the target.
+    means : pair of (items, 1) float64
+        Means over the layer that are subtracted in the correlation.
+    predicts : bool
+        Whether several outcomes may be possible: the target has a 1 for each of them. Then it is
+        an error if another unit is the most active one.
     """
-    active = states["ActM"] > ACTIVE
-    wrong = float(np.mean(active != (target > ACTIVE)))
+    items, units = minus.shape
+    wrong = np.add.reduce((minus > ACTIVE) != (target > ACTIVE), axis=1) / units
     error = wrong > 0
     if predicts:
-        error = bool(target[np.argmax(states["ActM"])] <= ACTIVE)
-    minus = states["ActM"] - states["ActBeforeM"].mean()
-    plus = states["ActP"] - states["ActBeforeP"].mean()
-    both = float(np.sqrt((minus * minus).sum() * (plus * plus).sum()))
-    correlation = float((minus * plus).sum()) / both if both > 0 else 0.0
-    return {"unit_error": wrong, "error": float(error), "correlation": correlation}
+        error = target[np.arange(items), minus.argmax(axis=1)] <= ACTIVE
+    minus, plus = minus - means[0], plus - means[1]
+    total = np.add.reduce
+    both = np.sqrt(total(minus * minus, axis=1) * total(plus * plus, axis=1))
+    correlation = total(minus * plus, axis=1) / np.where(both > 0, both, 1)
+    correlation[both <= 0] = 0
+    return {"unit_error": wrong, "error": error.astype(np.float64), "correlation": correlation}
 
 
-def joined(layers: Sequence[Mapping[str, float]]) -> dict[str, float]:
+def joined(layers: Sequence[Mapping[str, Reals]]) -> dict[str, Reals]:
     """Return the statistics of a trial: means over the layers, and 1 if any has an error."""
-    if not layers:
-        return {}
-    out = {name: float(np.mean([one[name] for one in layers])) for name in layers[0]}
-    return {**out, "error": max(one["error"] for one in layers)}
+    if len(layers) < 2:
+        return dict(*layers)
+    out = {name: np.mean([one[name] for one in layers], axis=0) for name in layers[0]}
+    return {**out, "error": np.max([one["error"] for one in layers], axis=0)}
 
 
 class Log:

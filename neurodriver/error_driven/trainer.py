@@ -165,10 +165,11 @@ class Trainer(Trials):
 
     def _found(self) -> list[dict[str, float]]:
         """Return the statistics of the items of all ranks, in their order."""
-        mine = [
-            found | {f"{n}.Act": float(one["ActBeforeM"].mean()) for n, one in states.items()}
-            for found, states in zip(self.statistics(), self.states(), strict=True)
-        ]
+        means = self.states().means
+        found = self.statistics()
+        found |= {f"{name}.Act": means[:, i] for i, name in enumerate(self.network.layers)}
+        columns = [values.tolist() for values in found.values()]
+        mine = [dict(zip(found, row, strict=True)) for row in zip(*columns, strict=True)]
         return self.learner.of_all_ranks(mine)
 
     # -- files ----------------------------------------------------------------------------------

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -25,26 +26,30 @@ from neurodriver.run.state_writer import StateWriter
 from .changes import PathSynapses
 from .circuit import CYCLE, first_units, placed_circuit
 from .context import ContextPath
-from .learner import ItemStates, Learner
+from .learner import Learner
 from .levels import Levels
 from .network import Network, NetworkLayer
 from .neuron_text import NEVER
 from .starts import first_weights
 from .statistics import joined, target_statistics
+from .trial_end import ALL, TARGETS, TrialEnd
 
 if TYPE_CHECKING:
     from mpi4py.MPI import Intracomm
 
 Reals = NDArray[np.float64]
 
-READ = "CaP", "CaD", "CaDBefore", "ActM", "ActP", "ActBeforeM", "ActBeforeP"
-"""States that averages and statistics read at the end of a trial."""
-
 
 def _a_communicator(value: Any, name: str) -> Any:
     if not hasattr(value, "Get_rank"):
         raise ArgumentError(f"{name} must be a communicator of mpi4py, got {value!r:.60}")
     return value
+
+
+def _slices(layers: Sequence[NetworkLayer]) -> list[slice]:
+    """Return where the units of some layers are, one layer after the other."""
+    ends = np.cumsum([0, *(one.count for one in layers)]).tolist()
+    return [slice(*both) for both in pairwise(ends)]
 
 
 class Trials:
@@ -73,9 +78,17 @@ class Trials:
         weights = first_weights(network)
         made = placed_circuit(network, weights)
         self.lpu = LPU(made.circuit, CYCLE, batch=items, **options)
-        self._read = StateReader(self.lpu, READ)
-        self._shows = [one.name for one in network.layers.values() if not one.hidden]
-        self._write_inputs = StateWriter(self.lpu, "Ext", self._shows) if self._shows else None
+        layers = network.layers.values()
+        judged = [one for one in layers if one.learns_by_target]
+        places = zip(judged, _slices(judged), strict=True)
+        self._targets = {one.name: (one.number, units) for one, units in places}
+        read = dict.fromkeys(ALL, ()) | dict.fromkeys(TARGETS if judged else (), (*self._targets,))
+        self._read = StateReader(self.lpu, read)
+        shows = [one for one in layers if not one.hidden]
+        self._shows = dict(zip((one.name for one in shows), _slices(shows), strict=True))
+        self._inputs = np.zeros((self.count, sum(one.count for one in shows)))
+        self._write_inputs = StateWriter(self.lpu, "Ext", [*self._shows]) if shows else None
+        self._write_start = StateWriter(self.lpu, "start")
         self._levels = Levels(network, self.lpu)
         self.synapses = PathSynapses(network, weights, made, self.lpu)
         self.learner = Learner(
@@ -87,14 +100,10 @@ class Trials:
             (ContextPath(network, path) for path in context), key=lambda one: one.cycle
         )
         self._populations = {name: self.lpu[name] for name in network.layers}
-        first = first_units(network)
-        self._units = {
-            name: slice(first[name], first[name] + layer.count)
-            for name, layer in network.layers.items()
-        }
+        self._first = [*first_units(network).values(), sum(one.count for one in layers)]
         self._clamped = dict.fromkeys(network.layers, NEVER)
         self._shown: dict[str, Reals] = {}
-        self._states: list[ItemStates] = []
+        self._end: TrialEnd | None = None
         self._start = 0
         self._arriving: dict[str, Reals] = {}
 
@@ -140,22 +149,21 @@ class Trials:
         self._shown = values
         self._levels.write(levels, self.items)
         if self._write_inputs is not None:
-            layers = (self.network.layers[name] for name in self._shows)
-            none = {one.name: np.zeros((self.count, one.count)) for one in layers}
-            every = np.concatenate([*{**none, **self._shown}.values()], axis=1)
-            self._write_inputs(every[0] if self.items is None else every)
+            for name, units in self._shows.items():
+                self._inputs[:, units] = self._shown.get(name, 0.0)
+            self._write_inputs(self._inputs[0] if self.items is None else self._inputs)
         for name, layer in self.network.layers.items():
             from_cycle = self._clamped_from(layer) if name in self._shown else NEVER
             if self._clamped[name] != from_cycle:
                 self._populations[name].set("clamped_from", from_cycle)
                 self._clamped[name] = from_cycle
         self._start = self.lpu.step
-        self.lpu.set("start", self._start)
-        self._states, self._arriving = [], {}
+        self._write_start(self._start)
+        self._end, self._arriving = None, {}
 
     def cycle(self, count: int = 1) -> None:
         """Run ``count`` cycles of the present trial."""
-        self._states = []
+        self._end = None
         begin, end = self.lpu.step, self.lpu.step + count
         for one in self._context:
             due = self._start + one.cycle + 1
@@ -184,10 +192,10 @@ class Trials:
         self.begin(shown)
         self.cycle(self.network.cycles)
         self.end(learn)
-        each = self.statistics()
+        found = self.statistics()
         if self.items is None:
-            return dict(each[0])
-        return {name: np.array([one[name] for one in each]) for name in each[0]}
+            return {name: float(values[0]) for name, values in found.items()}
+        return dict(found)
 
     def end(self, learn: bool = True) -> None:
         """End a trial: with ``learn``, change the averages and the weights."""
@@ -196,34 +204,25 @@ class Trials:
         for name in self.learner.learn(self.states()):
             self._populations[name].set("gi_mult", self.learner.averages[name].gi_mult)
 
-    def statistics(self) -> list[dict[str, float]]:
-        """Return the errors and the correlation of each item in this trial."""
-        return [
-            joined(
-                [
-                    target_statistics(states[name], values[number], self._predicts(name))
-                    for name, values in self._shown.items()
-                    if self.network.layers[name].learns_by_target
-                ]
-            )
-            for number, states in enumerate(self.states())
-        ]
+    def statistics(self) -> dict[str, Reals]:
+        """Return the errors and the correlation of this trial, (items,) each."""
+        end = self.states()
+        return joined(
+            [
+                target_statistics(*end.of_target(name), values, self._predicts(name))
+                for name, values in self._shown.items()
+                if name in self._targets
+            ]
+        )
 
-    def states(self) -> list[ItemStates]:
-        """Return the states of each item that learning and statistics read."""
-        if not self._states:
-            read = {name: np.asarray(one, np.float64) for name, one in self._read().items()}
+    def states(self) -> TrialEnd:
+        """Return the states that learning and statistics read."""
+        if self._end is None:
+            read = self._read()
             if self.items is None:
                 read = {name: values[None] for name, values in read.items()}
-            found: list[dict[str, dict[str, Reals]]] = [
-                {
-                    layer: {name: values[number, units] for name, values in read.items()}
-                    for layer, units in self._units.items()
-                }
-                for number in range(self.count)
-            ]
-            self._states = [*found]
-        return self._states
+            self._end = TrialEnd(read, self._first, self._targets)
+        return self._end
 
     def _send_context(self, one: ContextPath) -> None:
         """Let the bursts of a layer arrive at a deep layer in the last cycle."""
@@ -236,7 +235,7 @@ class Trials:
 
     def _layer(self, name: str) -> NetworkLayer:
         if name not in self.network.layers:
-            known = [*self._units, *self._levels.names]
+            known = [*self.network.layers, *self._levels.names]
             raise RequestError(f"no layer {quoted(str(name))}{near(str(name), known)}")
         return self.network.layers[name]
 
@@ -258,7 +257,7 @@ class Trials:
             say = f"a {self._layer(name).kind} layer has neither input nor target"
             raise RequestError(f"layer {quoted(name)}: {say}")
         try:
-            values = np.asarray(given).astype(np.float64, casting="same_kind")
+            values = np.asarray(given).astype(np.float64, casting="same_kind", copy=False)
         except (TypeError, ValueError):
             values = np.empty(0)
         several = self.items is not None

@@ -77,6 +77,8 @@ class SynapseTexts:
         States of both ends: ``pre.x``, ``post.x``. Elements of a vector; None of others.
     given : tuple of str
         Numbers of each target that the caller gives: ``post.x``.
+    given_once : tuple of str
+        The same for numbers that all targets of a set have in common.
 
     Raises
     ------
@@ -91,6 +93,7 @@ class SynapseTexts:
     vectors: Mapping[str, int] = field(default_factory=dict)
     states: Mapping[str, int | None] = field(default_factory=dict)
     given: tuple[str, ...] = ()
+    given_once: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         faults: list[str] = []
@@ -158,6 +161,11 @@ class SynapseTexts:
             for one, term in self._sum_terms(name).items()
         }
 
+    def numbers_of(self, name: str) -> list[str]:
+        """Return the numbers of synapses, without those of copies, that a text reads or writes."""
+        words = used(self.body(name).node, *(one.node for one in self.sums(name).values()))
+        return [one for one in self.own if one in words]
+
     def writes(self, name: str) -> list[str]:
         """Return the numbers of synapses that a text writes."""
         words = assigned(self.body(name).node)
@@ -178,7 +186,8 @@ class SynapseTexts:
         for side in SIDES:
             for name, size in self.states.items():
                 found[f"{side}_{name}"] = _fixed("state of a unit", size)
-        found |= {f"post_{name}": _fixed("number of the target") for name in self.given}
+        given = (*self.given, *self.given_once)
+        found |= {f"post_{name}": _fixed("number of the target") for name in given}
         own = (*self.own, *self.kept, "changed")
         return found | {n: Symbol("number of the synapse", writable=True) for n in own}
 

@@ -7,7 +7,7 @@ From a GPU they come in a few copies, and the host waits once.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -21,9 +21,22 @@ from .live_places import Live, Place, Rows
 from .program_cache import ProgramCache
 
 if TYPE_CHECKING:
+    from .live import Components
     from .live_values import LiveValues
 
 Values = NDArray[np.floating]
+
+
+def components_of(lpu: LiveValues, name: str, populations: Sequence[str]) -> list[Components]:
+    """Return some populations, or else all components that have a variable or a state."""
+    return [lpu[one] for one in populations] or [lpu.having(name)]
+
+
+def behind(rows: Rows, first: int) -> Rows:
+    """Return places that begin ``first`` places later."""
+    if isinstance(rows, slice):
+        return slice(rows.start + first, rows.stop + first)
+    return rows + first
 
 
 @dataclass(frozen=True)
@@ -90,8 +103,9 @@ class StateReader:
     ----------
     lpu : LPU
         One that is not divided between devices.
-    names : sequence of str
-        What is read. States come fast from a GPU; other names are read one by one.
+    names : sequence of str, or mapping of str to sequence of str
+        What is read, of all components that have it, or of the populations that a mapping gives for
+        a name; none stands for all. States come fast from a GPU; other names are read one by one.
 
     Examples
     --------
@@ -100,14 +114,15 @@ class StateReader:
     (1000,)
     """
 
-    def __init__(self, lpu: LiveValues, names: Sequence[str]) -> None:
+    def __init__(self, lpu: LiveValues, names: Sequence[str] | Mapping[str, Sequence[str]]) -> None:
         self._lpu, self.names, self._found = lpu, tuple(names), ProgramCache()
+        self._populations = names if isinstance(names, Mapping) else {}
 
     def __call__(self) -> dict[str, Values]:
         """Return a copy of the present values of each name.
 
-        Each array is what ``lpu.get`` returns: (n,), or (n, elements) for a vector. Of a batch it
-        has an axis of copies before these.
+        Each array is what ``lpu.get`` returns: (n,), or (n, elements) for a vector; those of some
+        populations one after the other. Of a batch it has an axis of copies before these.
 
         Raises
         ------
@@ -133,16 +148,19 @@ class StateReader:
         layouts: dict[str, NameLayout] = {}
         wanted: list[tuple[Key, slice]] = []
         for name in self.names:
-            components = self._lpu.having(name)
-            elements = components.element_names(name)
             parts: list[ReadPart] = []
-            for element, one in enumerate(elements or [name]):
-                for part, place, _ in components.placed_parts(one):
-                    found = self._state(part, place)
-                    number = len(wanted) if found else None
-                    wanted += [found] if found else []
-                    parts.append(ReadPart(part.out, element, part.rows, place, number))
-            layouts[name] = NameLayout(len(components), len(elements), parts)
+            count = size = 0
+            for components in components_of(self._lpu, name, self._populations.get(name, ())):
+                elements = components.element_names(name)
+                for element, one in enumerate(elements or [name]):
+                    for part, place, _ in components.placed_parts(one):
+                        found = self._state(part, place)
+                        number = len(wanted) if found else None
+                        wanted += [found] if found else []
+                        out = behind(part.out, count)
+                        parts.append(ReadPart(out, element, part.rows, place, number))
+                count, size = count + len(components), len(elements)
+            layouts[name] = NameLayout(count, size, parts)
         copies: Sequence[Live] = self._lpu.simulation.copies
         return layouts, [copy.backend.live.reads(wanted) for copy in copies]
 

@@ -7,37 +7,59 @@ are, and what they may be. A writer looks this up once.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..backends.live import StateWrites
 from ..plan.arrays import Key, PopulationOwner, Role
 from .live import GroupPart
-from .live_places import Place, Rows
+from .live_places import Live, Place, Rows
 from .program_cache import ProgramCache
+from .state_reader import behind, components_of
 
 if TYPE_CHECKING:
-    from .live import Components
+    from .live_fields import FieldPlace
     from .live_values import LiveValues
 
 
-def _behind(rows: Rows, first: int) -> Rows:
-    """Return places that begin ``first`` places later."""
-    if isinstance(rows, slice):
-        return slice(rows.start + first, rows.stop + first)
-    return rows + first
+@dataclass(frozen=True)
+class WritePlaces:
+    """Where values go that are set together.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Of the values of a copy.
+    whole : bool
+        Whether they are whole numbers.
+    parts : sequence of (slice or array, Key, slice)
+        Which of the values, and where they go.
+    copies : sequence of (simulation, StateWrites)
+        What sets them in each copy. None: values that `LPU.set` has to set.
+    kept : bool
+        Whether the circuit has them as well, and must know that they have changed.
+    """
+
+    shape: tuple[int, ...]
+    whole: bool
+    parts: Sequence[tuple[Rows, Key, slice]]
+    copies: Sequence[tuple[Live, StateWrites]]
+    kept: bool = False
 
 
 class StateWriter:
-    """Sets a state of all components that have it, as `LPU.set` does.
+    """Sets a state of all components that have it, or a field of the circuit, as `LPU.set` does.
 
     Parameters
     ----------
     lpu : LPU
         One that is not divided between devices.
     name : str
-        What is set. States that are no variables are fast; others are left to `LPU.set`.
+        What is set. States that are no variables are fast, and so are fields from which no weights
+        follow; others are left to `LPU.set`.
     populations : sequence of str, optional
         Set it in these populations, one after the other; by default in all that have it.
 
@@ -52,51 +74,63 @@ class StateWriter:
         self._populations = populations
 
     def __call__(self, values: ArrayLike) -> None:
-        """Set the values: (n,), or (copies, n) in a batch.
+        """Set the values: (n,), or (copies, n) in a batch; of a field its array, for all copies.
 
         Raises
         ------
         NeurodriverError
             As `LPU.set`; nothing has been changed then.
         """
-        simulation = self._lpu.simulation
-        count, parts = self._found.get(simulation.program, "parts", self._prepared)
-        numbers, copies = np.asarray(values), simulation.copies
-        shape = (count,) if self._lpu.variants is None else (len(copies), count)
-        real = numbers.dtype.kind == "f" and numbers.shape == shape
-        if not parts or not real or not np.isfinite(numbers).all():
+        places: WritePlaces = self._found.get(self._lpu.simulation.program, "parts", self._prepared)
+        numbers = np.asarray(values)
+        one_for_all = places.kept or self._lpu.variants is None
+        shape = places.shape if one_for_all else (len(places.copies), *places.shape)
+        if not places.copies or numbers.shape != shape or not _fits(numbers, places.whole):
             self._set(values)  # it says what is wrong
             return
-        for copy, row in zip(copies, numbers.reshape(len(copies), count), strict=True):
-            for out, key, rows in parts:
-                copy.backend.live.write(key, row[out], rows)
+        for number, (copy, writes) in enumerate(places.copies):
+            row = numbers if one_for_all else numbers[number]
+            for (out, key, _), view in zip(places.parts, writes.begin(), strict=True):
+                view[:] = row.reshape(-1)[out]
+                if places.kept:
+                    copy.changed.add(key)
+            writes.finish()
 
-    def _prepared(self) -> tuple[int, list[tuple[Rows, Key, Rows]]]:
-        """Return the number of components, and where their values are; nothing for `LPU.set`."""
-        first, found = 0, []
-        for components in self._components():
-            placed = (
-                [] if components.element_names(self.name) else components.placed_parts(self.name)
-            )
-            parts = [
-                (_behind(part.out, first), *self._state(part, place)) for part, place, _ in placed
-            ]
-            known = [(out, key, rows) for out, key, rows in parts if key is not None]
-            found.append(known if len(known) == len(parts) else [])
-            first += len(components)
-        return first, [one for parts in found for one in parts] if all(found) else []
+    def _prepared(self) -> WritePlaces:
+        """Find out where the values are; nothing for `LPU.set`."""
+        field = None if self._populations else self._lpu._shared_field(self.name)
+        if field is not None:
+            return self._of_field(field)
+        count, found, fast = 0, [], True
+        for components in components_of(self._lpu, self.name, self._populations):
+            fast &= not components.element_names(self.name)
+            for part, place, _ in components.placed_parts(self.name) if fast else ():
+                key, rows = self._state(part, place)
+                if key is None or not isinstance(rows, slice):
+                    fast = False
+                    break
+                found.append((behind(part.out, count), key, rows))
+            count += len(components)
+        parts = found if fast else []
+        return WritePlaces((count,), False, parts, self._copies(parts))
 
-    def _components(self) -> list[Components]:
-        if not self._populations:
-            return [self._lpu.having(self.name)]
-        return [self._lpu[name] for name in self._populations]
+    def _of_field(self, field: FieldPlace) -> WritePlaces:
+        values, all_of = field.value.values, slice(0, field.value.values.size)
+        fixed = field.fixed or field.value.shapes
+        parts = [] if fixed else [(all_of, field.key, all_of)]
+        return WritePlaces(values.shape, field.rule.whole, parts, self._copies(parts), kept=True)
+
+    def _copies(self, parts: Sequence[tuple[Rows, Key, slice]]) -> list[tuple[Live, StateWrites]]:
+        wanted = [(key, rows) for _, key, rows in parts]
+        copies = self._lpu.simulation.copies if wanted else ()
+        return [(copy, copy.backend.live.writes(wanted)) for copy in copies]
 
     def _set(self, values: ArrayLike) -> None:
         """Set the values as `LPU.set` does."""
         if not self._populations:
             self._lpu.set(self.name, values)
             return
-        components = self._components()
+        components = components_of(self._lpu, self.name, self._populations)
         ends = np.cumsum([len(one) for one in components])[:-1]
         for one, part in zip(components, np.split(np.asarray(values), ends, axis=-1), strict=True):
             one.set(self.name, part)
@@ -110,3 +144,10 @@ class StateWriter:
             return None, part.rows
         own = isinstance(array.key.owner, PopulationOwner)
         return (array.key if own else None), place.places_of(program, part.rows)
+
+
+def _fits(numbers: np.ndarray, whole: bool) -> bool:
+    """Whether values can be set as they are."""
+    if whole:
+        return numbers.dtype.kind == "i" and bool(np.abs(numbers).max(initial=0) < 2**31)
+    return numbers.dtype.kind == "f" and bool(np.isfinite(numbers).all())

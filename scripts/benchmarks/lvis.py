@@ -69,6 +69,10 @@ def parts(sim: Trainer, environment: Table, rounds: int) -> dict[str, float]:
     shown, items = sim._next(iter(environment)), sim.count
     assert shown is not None
 
+    def changed() -> None:
+        sim.end()
+        sim.synapses.wait()
+
     def timed(name: str, action: Callable[[], object]) -> float:
         begin = time.perf_counter()
         action()
@@ -83,7 +87,7 @@ def parts(sim: Trainer, environment: Table, rounds: int) -> dict[str, float]:
         after = getattr(sim.lpu.backend, "device_seconds", math.nan)
         found.setdefault("device", []).append((after - before) / items * 1e3)
         spent += timed("states", sim.states)
-        spent += timed("changes", sim.end)
+        spent += timed("changes", changed)
         spent += timed("statistics", sim.statistics)
         found.setdefault("trial", []).append(spent)
     return {name: median(times[1:]) for name, times in found.items()}

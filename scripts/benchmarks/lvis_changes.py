@@ -53,10 +53,12 @@ def sets_of(net: Network, place: SynapsePlace, items: int) -> tuple[SynapseSets,
         numbers |= {"adapts": not by_target, "balances": path.receiver.hidden}
         numbers["bin_weights"] = bin_weights(20, 5, by_target, 1.0)
         weights = dict.fromkeys(("weight", "linear", "structural"), np.full(m, 0.5))
+        weights["slow"] = np.zeros(m)
         pairs, offset = path.pairs, first[path.receiver.name]
         sets[path.name] = SynapseSet(
-            pairs.first, pairs.pre.astype(np.int32), weights, numbers, offset=offset
-        )
+            pairs.first, pairs.pre.astype(np.int32), weights, numbers, offset=offset,
+            part=path.receiver.number,
+        )  # fmt: skip
         ends = states[path.sender.name], states[path.receiver.name]
         bound[path.name] = np.stack(ends, axis=1).astype(np.uint64)
     made = SynapseSets(place, TEXTS, sets, items, at)
@@ -75,16 +77,18 @@ def rows(backend: str, rounds: int, small: bool) -> Iterator[dict[str, Any]]:
         net = network(SMALL, 8) if small else network()
         place = place_of(backend)
         made, rules = sets_of(net, place, items)
-        greatest = np.full((items, sum(layer.count for layer in net.layers.values())), 0.9)
+        greatest = np.full((items, len(net.layers)), 0.9)
+        difference = np.full(sum(layer.count for layer in net.layers.values()), 0.9)
         found: dict[str, list[float]] = {}
         for _ in range(rounds + 1):
             for said, texts, given in (
-                ("rules", rules, {"CaP": 0.5 * greatest, "greatest": greatest}),
+                ("rules", rules, {"greatest": greatest}),
                 ("apply", dict.fromkeys(rules, "apply"), {}),
-                ("adapt", dict.fromkeys(rules, "adapt"), {"difference": greatest[0]}),
+                ("adapt", dict.fromkeys(rules, "adapt"), {"difference": difference}),
             ):
                 begin = time.perf_counter()
                 made.run(texts, given)
+                place.wait()
                 found.setdefault(said, []).append(time.perf_counter() - begin)
         synapses = sum(len(path.pairs) for path in net.paths.values())
         for said, times in found.items():

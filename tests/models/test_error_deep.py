@@ -73,7 +73,8 @@ def trials() -> dict[str, Any]:
                 "delta": sim.get("CT", "LearnCaP") - sim.get("CT", "LearnCaD"),
             }  # fmt: skip
             weights.append(paths | rows)
-        return {"cycles": cycles, "weights": weights, "found": sim.statistics()[0]}
+        found = {name: values[0] for name, values in sim.statistics().items()}
+        return {"cycles": cycles, "weights": weights, "found": found}
 
 
 def test_bursts(trials: dict[str, Any]) -> None:

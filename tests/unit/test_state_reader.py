@@ -76,6 +76,17 @@ def test_values_of_get(dtype: str) -> None:
         assert len({one["level"].tobytes() for one in seen}) == 4  # copies, which do not change
 
 
+def test_values_of_some_populations_are_read() -> None:
+    """One population after the other, in the order that is asked for."""
+    with nd.LPU(circuit(), DT, batch=2) as lpu:
+        lpu.run(3)
+        found = StateReader(lpu, {"level": ["second", "first"], "trail": ["first"], "own": ()})()
+        first, second = (lpu[name].get("level") for name in ("first", "second"))
+        assert np.array_equal(found["level"], np.concatenate([second, first], axis=1))
+        assert np.array_equal(found["trail"], lpu["first"].get("trail"))
+        assert np.array_equal(found["own"], lpu.get("own")) and np.ptp(found["level"]) > 1
+
+
 def test_values_from_a_gpu(emulated: None, monkeypatch: pytest.MonkeyPatch, dtype: str) -> None:
     """Neighbouring arrays come in one copy."""
     some, inputs = random_circuit(20, 4)
@@ -166,6 +177,21 @@ def test_values_set_on_a_gpu(emulated: None, dtype: str) -> None:
             values = np.linspace(-1, 1, len(lpu.get(name)))
             StateWriter(lpu, name)(values)
             assert np.array_equal(lpu.get(name), values.astype(dtype)), name
+        backend = lpu.simulation.backend
+        rows = (lpu.program.arrays[key] for key in backend.binding.pool.address if key != str(key))
+        wanted = [(row.key, slice(1, 4)) for row in rows if row.size > 4]
+        reads, writes = backend.live.reads(wanted), backend.live.writes(wanted)
+        assert len(wanted) > 5
+        for first in (1, 50):
+            for number, view in enumerate(writes.begin()):
+                view[:] = first + number
+            writes.finish()
+            if first == 1:
+                reads.begin()
+        for number, values in enumerate(reads.finish()):
+            assert (values == 1 + number).all()  # the copies to the device were done before
+        for number, (key, at) in enumerate(wanted):
+            assert (backend.array(key)[at] == 50 + number).all()
 
 
 def test_values_set_in_copies() -> None:

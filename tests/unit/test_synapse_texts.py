@@ -26,13 +26,14 @@ TEXTS = SynapseTexts(
     vectors={"parts": 3},
     states={"v": 3, "x": None},
     given=("factor",),
+    given_once=("most",),
     texts={
         "learn": SynapseText(
             """
             real product = 0;
             for (int b = 0; b < 3; ++b) product += parts[b] * pre.v[b] * post.v[b];
             trace += share * (product - trace);
-            add(rate * trace * post.factor * (1 + post.x - pre.x));
+            add(rate * trace * fmin(post.factor, post.most) * (1 + post.x - pre.x));
             """,
             where="post.x > 0.6",
         ),
@@ -52,6 +53,7 @@ TEXTS = SynapseTexts(
 )
 
 COPIES, SOURCES, TARGETS = 2, 37, 9
+MOST = 0.6, 0.4
 ELEMENTS = 4
 
 
@@ -71,8 +73,8 @@ class Example:
         ]
         self.weight, self.factor = rng.random(m), rng.random((COPIES, TARGETS))
         self.numbers = {"rate": 0.3, "share": 0.25, "parts": np.array([0.5, 1.0, 2.0])}
-        own = {"weight": self.weight}
-        one = SynapseSet(self.first, self.pre, own, self.numbers, keeps=True, offset=4)
+        own = {"weight": self.weight, "total": np.zeros(m)}
+        one = SynapseSet(self.first, self.pre, own, self.numbers, keeps=True, offset=4, part=2)
         self.sets = SynapseSets(place, TEXTS, {"a": one}, COPIES, TARGETS + 4)
         self.order = rng.permutation(m)
         self.sent = [np.zeros(m, dtype) for _ in range(COPIES)]
@@ -81,9 +83,10 @@ class Example:
         self.sets.bind({"a": np.array(where, np.uint64)}, {"a": sent}, {"a": self.order})
 
     def run(self, text: str) -> None:
-        """Run a text; the first four targets of what is given belong to others."""
+        """Run a text; the first four targets of what is given belong to others, as do two parts."""
         given = np.concatenate([np.full((COPIES, 4), np.nan), self.factor], axis=1)
-        self.sets.run({"a": text}, {"factor": given})
+        most = np.array([[np.nan, np.nan, one] for one in MOST])
+        self.sets.run({"a": text}, {"factor": given, "most": most})
 
     def left(self) -> dict[str, np.ndarray]:
         """Return all numbers."""
@@ -101,7 +104,8 @@ def expected(example: Example) -> dict[str, np.ndarray]:
             product = sum(example.numbers["parts"][i] * a[i][pre] * b[i][post] for i in range(3))
             runs = b[3][post] > 0.6
             trace[copy] = np.where(runs, trace[copy] + 0.25 * (product - trace[copy]), trace[copy])
-            change = 0.3 * trace[copy] * example.factor[copy][post] * (1 + b[3][post] - a[3][pre])
+            factor = np.minimum(example.factor[copy], MOST[copy])[post]
+            change = 0.3 * trace[copy] * factor * (1 + b[3][post] - a[3][pre])
             counts += np.where(runs, np.rint(change / UNIT), 0).astype(np.int64)
     changed = counts * UNIT
     moved = np.bincount(post, counts != 0, TARGETS)
@@ -323,10 +327,14 @@ def test_counts_that_others_have_set() -> None:
 
 
 def test_states_that_are_nowhere() -> None:
-    """A text that reads a state that the units do not have is refused before it runs."""
+    """A text that reads what the units or the synapses do not have is refused before it runs."""
     example = Example(HostSynapses(TEXTS, np.dtype("float64"), 1), "float64")
     where = np.zeros((COPIES, 2, ELEMENTS), np.uint64)
     example.sets.bind({"a": where}, {}, {})
     with pytest.raises(NeurodriverError, match=r"text .learn. reads pre\.v, which is no state"):
         example.run("learn")
     example.run("scale")  # reads none
+    one = SynapseSet(np.array([0, 1]), np.array([0]), {"total": np.zeros(1)}, {})
+    sets = SynapseSets(example.sets.place, TEXTS, {"b": one}, 1, 1)
+    with pytest.raises(NeurodriverError, match=r"'b': text 'scale' needs weight, which these"):
+        sets.run({"b": "scale"}, {})

@@ -40,6 +40,27 @@ class HostReads:
         return self._views
 
 
+class HostWrites:
+    """Sets values in host memory, where they are.
+
+    Parameters
+    ----------
+    views : list of array
+        Show the values.
+    """
+
+    def __init__(self, owner: HostLiveMemory, views: list[NDArray[Any]]) -> None:
+        self._owner, self._views = owner, views
+
+    def begin(self) -> list[NDArray[Any]]:
+        """Return the values themselves."""
+        self._owner.check_open()
+        return self._views
+
+    def finish(self) -> None:
+        """Do nothing: the values are there."""
+
+
 class HostLiveMemory:
     """Reads and writes the memory of a CPU backend; `LiveMemory` says what the methods do."""
 
@@ -52,7 +73,7 @@ class HostLiveMemory:
         """Copy from an address of the host."""
         ct.memmove(out.ctypes.data, address, out.nbytes)
 
-    def _check_open(self) -> None:
+    def check_open(self) -> None:
         """Raise NeurodriverError after the end of the threads: no step would read what is set."""
         if self.owner.pool is not None:
             self.owner.pool.check_open()
@@ -69,6 +90,9 @@ class HostLiveMemory:
     def reads(self, wanted: Sequence[tuple[Key, slice]]) -> HostReads:
         return HostReads([self.read(key, at) for key, at in wanted])
 
+    def writes(self, wanted: Sequence[tuple[Key, slice]]) -> HostWrites:
+        return HostWrites(self, [self.owner.binding.own(key)[at] for key, at in wanted])
+
     def address(self, key: Key) -> int:
         """Return where an array is in host memory."""
         return int(self.owner.memory.array(key).ctypes.data)
@@ -84,23 +108,23 @@ class HostLiveMemory:
 
     def write(self, key: Key, values: Any, at: At = ALL) -> None:
         """Set a number, or elements of an array of the program, from the next step on."""
-        self._check_open()
+        self.check_open()
         if self.owner.program.arrays[key].shape:
             self.owner.binding.own(key)[at] = values
             return
         self.owner.binding.set_number(key, values)
 
     def write_row(self, variable: str, step: int, at: At, values: Any) -> None:
-        self._check_open()
+        self.check_open()
         self.owner.row(variable, step)[at] = values
 
     def share(self, key: Key, at: slice) -> NDArray[Any]:
-        self._check_open()
+        self.check_open()
         out: NDArray[Any] = self.owner.binding.own(key)[at]
         return out
 
     def share_row(self, variable: str, step: int, at: slice) -> NDArray[Any]:
-        self._check_open()
+        self.check_open()
         return self.owner.row(variable, step)[at]
 
     def catch_up(self, step: int) -> None:

@@ -15,6 +15,7 @@ from ...plan.arrays import Key, Kind, SegmentOwner
 from ...plan.sums.gather import Gather
 from ..live import ALL, At
 from .state_reads import DeviceReads
+from .state_writes import DeviceWrites
 from .synapse_place import DeviceSynapses
 
 if TYPE_CHECKING:
@@ -40,6 +41,11 @@ class DeviceLiveMemory:
 
     def reads(self, wanted: Sequence[tuple[Key, slice]]) -> DeviceReads:
         return DeviceReads(self.owner, wanted)
+
+    def writes(self, wanted: Sequence[tuple[Key, slice]]) -> DeviceWrites:
+        rows = self.program.arrays
+        places = [(self._own(key), rows[key].size, rows[key].dtype, at) for key, at in wanted]
+        return DeviceWrites(self.owner, places)
 
     def address(self, key: Key) -> int:
         """Return where an array is in the memory of the device."""

@@ -79,7 +79,10 @@ class DeviceSynapses:
         with device.current():
             values = sets.address, begin.address, count
             launch(device, self._run, blocks, _THREADS, values, (POINTER, POINTER, INT))
-            device.wait()
+
+    def wait(self) -> None:
+        with self._device.current():
+            self._device.wait()
 
     def offer(self, counts: Stored) -> bytes:
         """Return how other GPUs of this host reach a copy of some counts; empty if they cannot."""
