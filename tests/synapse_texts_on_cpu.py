@@ -14,6 +14,7 @@ from neurodriver.native.headers import INLINE
 WORDS = f"""
 #define ND_FN {INLINE}
 #define ND_UNROLL
+#define ND_UNROLL_BY(count)
 ND_FN long long nd_whole(double x) {{ return __builtin_llrint(x * 0x1p40); }}
 """
 

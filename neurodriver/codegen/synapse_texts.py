@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 from ..model.language import Checked, tree, used
+from ..model.language.words import FUNCTIONS, MORE
 from ..model.synapse_texts import SynapseTexts
 from ..model.text import block
 from ..native.headers import INLINE, header
@@ -14,8 +17,18 @@ CHANGED = "changed != 0"
 HOST = f"""/* texts over synapses */
 #define ND_FN {INLINE}
 #define ND_UNROLL
+#ifdef __GNUC__
+#define ND_PRAGMA(text) _Pragma(#text)
+#define ND_UNROLL_BY(count) ND_PRAGMA(GCC unroll count)
+#else
 #define ND_UNROLL_BY(count)
-ND_FN long long nd_whole(double x) {{ return __builtin_llrint(x * 0x1p40); }}
+#endif
+/* The nearest whole number, by an addition that rounds: compilers make no vectors of llrint. */
+ND_FN long long nd_whole(double x)
+{{
+    const double n = x * 0x1p40, most = n < 0 ? -0x1p52 : 0x1p52;
+    return (long long)(__builtin_fabs(n) < 0x1p52 ? (n + most) - most : n);
+}}
 ND_FN long long nd_total(long long x) {{ return x; }}
 """
 
@@ -94,6 +107,11 @@ def rows_text(texts: SynapseTexts, dtype: str) -> str:
     run = block(f"ND_FN void nd_run_row({given})", block("switch (nd_s.text)", cases))
     head = [header("native/math.h"), f"typedef {kind} nd_state;"]
     return "\n".join([*head, header("codegen/synapse_texts.h"), *lines, *run])
+
+
+def _statements(body: Checked) -> tuple[tree.Statement, ...]:
+    assert isinstance(body.node, tree.Body)
+    return body.node.statements
 
 
 class _SynapseWriter(CText):
@@ -201,6 +219,8 @@ class _SynapseWriter(CText):
         condition = texts.conditions(self.text)[-1:] if texts.texts[self.text].when else []
         counts = "add" in calls or "changed" in words or condition
         read = [name for side, name in texts.read(self.text) if side == "pre"]
+        constants = [*self._of_target(body)]
+        before = self._lines(body, constants) + [f"(void){one.name};" for one in constants]
         lines = ["const int nd_q = nd_source[nd_p];"] if read else []
         for name in read:
             if texts.states[name] is None:
@@ -216,7 +236,8 @@ class _SynapseWriter(CText):
         lines += ["auto nd_send = [&](real nd_x) { nd_store_sent(nd_s, nd_p, nd_x); };"] * (
             "send" in calls
         )
-        lines += self.lines_of(body)
+        known = {id(one) for one in constants}
+        lines += self._lines(body, [one for one in _statements(body) if id(one) not in known])
         written = texts.writes(self.text)
         for name in written:
             if name != "changed":
@@ -227,7 +248,35 @@ class _SynapseWriter(CText):
             lines.append("nd_counts[nd_p] = nd_count;")
         if texts.texts[self.text].when == CHANGED:
             lines.append("nd_left |= nd_count != 0;")
-        return block(self._loop(), lines)
+        return [*before, *block(self._loop(), lines)]
+
+    def _lines(self, body: Checked, some: Sequence[tree.Statement]) -> list[str]:
+        """Return the translation of some statements of a text."""
+        self.begin(body)
+        return [line for one in some for line in self.statement(one)]
+
+    def _of_target(self, body: Checked) -> Iterator[tree.Declaration]:
+        """Yield the constants that are equal for all synapses of a target.
+
+        They are computed before the loop over the synapses: a choice within it would keep compilers
+        from using vectors.
+        """
+        texts = self.texts
+        known = {
+            *FUNCTIONS,
+            *MORE,
+            *texts.numbers,
+            *texts.vectors,
+            *texts.sums(self.text),
+            "inputs",
+        }
+        known |= {f"post_{one}" for one in (*texts.states, *texts.given, *texts.given_once)}
+        for one in _statements(body):
+            if not isinstance(one, tree.Declaration) or not one.const or one.value is None:
+                continue
+            if used(one.value) <= known:
+                known.add(one.name)
+                yield one
 
     def _marked(self, body: Checked) -> list[str]:
         """Mark a target whose counts have changed."""

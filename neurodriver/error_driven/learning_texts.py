@@ -23,7 +23,8 @@ LEAST_CAD = 0.1
 
 _PRODUCT = f"""
     real product = 0;
-    for (int b = 0; b < {BINS}; ++b) product += bin_weights[b] * pre.bins[b] * post.bins[b];
+    unroll({BINS}) for (int b = 0; b < {BINS}; ++b)
+        product += bin_weights[b] * pre.bins[b] * post.bins[b];
 """
 
 _BOUNDED = """
