@@ -225,6 +225,7 @@ class SynapseSets:
         self._arrays = {name: self._stored(one) for name, one in sets.items()}
         self._runs: dict[tuple[tuple[str, str], ...], tuple[Stored, Stored, Any, Stored]] = {}
         self._bound: tuple[Addresses, Addresses, Mapping[str, Stored]] = {}, {}, {}
+        self._known: dict[str, tuple[list[str], list[tuple[str, str]], bool]] = {}
         self._reaches: bool | None = None
 
     def _stored(self, one: SynapseSet) -> dict[str, Stored]:
@@ -349,14 +350,22 @@ class SynapseSets:
         sets = self.place.store(np.array(words, np.uint64))
         return sets, self.place.store(rows.astype(np.int64)), work, stored
 
+    def _about(self, text: str) -> tuple[list[str], list[tuple[str, str]], bool]:
+        """Return the numbers of synapses and the states of a text, and whether it is of copies."""
+        if text not in self._known:
+            texts = self.texts
+            self._known[text] = texts.numbers_of(text), [*texts.read(text)], texts.of_copies(text)
+        return self._known[text]
+
     def _check(self, name: str, text: str) -> None:
         """Raise NeurodriverError where a set or its units do not have what a text reads."""
-        for number in self.texts.numbers_of(text):
+        numbers, states, _ = self._about(text)
+        for number in numbers:
             if number not in self.sets[name].own:
                 say = f"text {quoted(text)} needs {number}"
                 raise NeurodriverError(f"{quoted(name)}: {say}, which these synapses do not have")
         bound = self._bound[0].get(name)
-        for side, state in self.texts.read(text):
+        for side, state in states:
             place = self.texts.place(side, state)
             if bound is None or not bound.reshape(self.copies, -1)[:, place].all():
                 say = f"text {quoted(text)} reads {side}.{state}"
@@ -405,7 +414,7 @@ class SynapseSets:
         if member == "place":
             return places[name].address if name in places else 0
         if member == "copies":
-            return self.copies if self.texts.of_copies(text) else 1
+            return self.copies if self._about(text)[2] else 1
         if member == "copies_sent":
             return len(sent.get(name, ()))
         return [*self.texts.texts].index(text)

@@ -104,6 +104,7 @@ class Trials:
         self._clamped = dict.fromkeys(network.layers, NEVER)
         self._shown: dict[str, Reals] = {}
         self._end: TrialEnd | None = None
+        self._statistics: dict[str, Reals] | None = None
         self._start = 0
         self._arriving: dict[str, Reals] = {}
 
@@ -159,11 +160,11 @@ class Trials:
                 self._clamped[name] = from_cycle
         self._start = self.lpu.step
         self._write_start(self._start)
-        self._end, self._arriving = None, {}
+        self._end, self._statistics, self._arriving = None, None, {}
 
     def cycle(self, count: int = 1) -> None:
         """Run ``count`` cycles of the present trial."""
-        self._end = None
+        self._end = self._statistics = None
         begin, end = self.lpu.step, self.lpu.step + count
         for one in self._context:
             due = self._start + one.cycle + 1
@@ -195,7 +196,7 @@ class Trials:
         found = self.statistics()
         if self.items is None:
             return {name: float(values[0]) for name, values in found.items()}
-        return dict(found)
+        return found
 
     def end(self, learn: bool = True) -> None:
         """End a trial: with ``learn``, change the averages and the weights."""
@@ -206,14 +207,16 @@ class Trials:
 
     def statistics(self) -> dict[str, Reals]:
         """Return the errors and the correlation of this trial, (items,) each."""
-        end = self.states()
-        return joined(
-            [
-                target_statistics(*end.of_target(name), values, self._predicts(name))
-                for name, values in self._shown.items()
-                if name in self._targets
-            ]
-        )
+        if self._statistics is None:
+            end = self.states()
+            self._statistics = joined(
+                [
+                    target_statistics(*end.of_target(name), values, self._predicts(name))
+                    for name, values in self._shown.items()
+                    if name in self._targets
+                ]
+            )
+        return dict(self._statistics)
 
     def states(self) -> TrialEnd:
         """Return the states that learning and statistics read."""

@@ -202,6 +202,38 @@ def test_values_set_in_copies() -> None:
         assert np.array_equal(lpu.get("level"), values)
 
 
+class Counting(NDComponent):
+    """Counts from a step that all have in common."""
+
+    accesses: ClassVar = ()
+    updates: ClassVar = ("count",)
+    shared: ClassVar = {
+        "origin": nd.Field("1", whole=True, default=0), "slope": nd.Field("1", default=1.0),
+    }  # fmt: skip
+    update = "count = slope * (step - origin);"
+
+
+@pytest.mark.parametrize("batch", [None, 2])
+def test_fields_of_the_circuit(batch: int | None) -> None:
+    """All copies get a field; what does not fit is refused as by `LPU.set`."""
+    one = nd.Circuit([nd.Population(Counting, 3, name=name) for name in ("a", "b")])
+    with nd.LPU(one, DT, batch=batch) as lpu:
+        writes = {name: StateWriter(lpu, name) for name in ("origin", "slope")}
+        for origin, slope in ((3, 2.0), (np.int64(5), 0.5)):
+            writes["origin"](origin)
+            writes["slope"](slope)
+            assert np.ravel(lpu.get("slope"))[0] == slope
+            lpu.run(2)
+            assert (np.asarray(lpu.get("count")) == slope * (lpu.step - 1 - origin)).all()
+        for name, wrong in (("origin", 1.5), ("slope", np.inf), ("slope", [1.0, 2.0])):
+            with pytest.raises(nd.NeurodriverError) as expected:
+                lpu.set(name, wrong)
+            with pytest.raises(nd.NeurodriverError) as found:
+                writes[name](wrong)
+            assert str(found.value) == str(expected.value)
+        assert np.ravel(lpu.get("slope"))[0] == 0.5
+
+
 @pytest.mark.parametrize("values", [np.zeros(41), np.full(42, np.nan), np.full(42, "a")])
 def test_values_that_cannot_be_set(values: np.ndarray) -> None:
     """The message is that of `LPU.set`, and nothing has been changed."""
