@@ -164,10 +164,10 @@ class WholeRecording:
         for variable, uids in self.recorder.record:
             some = [(part, one[variable]) for part, one in enumerate(columns) if variable in one]
             if some:
-                every.append(self._together(variable, uids, some))
+                every.append(self._columns_of(variable, uids, some))
         return every
 
-    def _together(
+    def _columns_of(
         self, variable: str, uids: Sequence[str] | None, some: list[tuple[int, Columns]]
     ) -> Columns:
         """Return the columns of the whole; note where those of each part are among them."""
@@ -208,7 +208,7 @@ class WholeRecording:
         shown = not group.is_port and (not group.hidden or self.recorder.lenient)
         return shown and variable in group.model.updates
 
-    def follow(self, parts: Sequence[PartRecorder | None], put: Callable[[Arrived], None]) -> None:
+    def follow(self, parts: Sequence[PartRecorder | None], put: Callable[[Block], None]) -> None:
         """Put blocks together as soon as all parts, which are in this process, have come so far.
 
         Parameters
@@ -220,15 +220,21 @@ class WholeRecording:
             if one is not None and not self.recorder.per_step:
                 one.arrived = partial(self._follow, parts, put)
 
-    def _follow(self, parts: Sequence[PartRecorder | None], put: Callable[[Arrived], None]) -> None:
+    def _follow(self, parts: Sequence[PartRecorder | None], put: Callable[[Block], None]) -> None:
         with self._joining:
             step = min(one.step for one in parts if one is not None)
             if step > self._joined:
                 self._joined = step
-                put(Arrived([one.take(step) if one else [] for one in parts], None, step))
+                blocks = [one.take(step) if one else [] for one in parts]
+                put(self._together(Arrived(blocks, None, step)))
 
-    def append(self, arrived: Arrived) -> None:
-        """Give the recorder what all parts have recorded up to a step."""
+    def append(self, arrived: Arrived | Block) -> None:
+        """Give the recorder what all parts have recorded up to a step, maybe put together."""
+        block = arrived if isinstance(arrived, Block) else self._together(arrived)
+        self.recorder.append(block)
+
+    def _together(self, arrived: Arrived) -> Block:
+        """Return what all parts have recorded as that of the whole."""
         assert self._plan is not None
         blocks, step = arrived.blocks, arrived.step
         rows: dict[str, NDArray[Any]] = {}
@@ -239,7 +245,7 @@ class WholeRecording:
                 events[columns.variable] = self._events(columns, blocks)
             else:
                 rows[columns.variable] = self._rows(columns, blocks)
-        self.recorder.append(Block(first, rows, events, step))
+        return Block(first, rows, events, step)
 
     def _rows(self, columns: Columns, blocks: Sequence[Sequence[Block]]) -> NDArray[Any]:
         name, plan = columns.variable, self._plan

@@ -72,14 +72,14 @@ class WholeSynapseRecording(WholeRecording):
     def _every(self, columns: Sequence[PartColumns]) -> list[Columns]:
         return columns_of(self.recorder, self._circuit, self._links)
 
-    def append(self, arrived: Arrived) -> None:
-        """Give the recorder the row that was read, if the recording has one."""
+    def _together(self, arrived: Arrived) -> Block:
+        """Return the row that was read, if the recording has one."""
         assert self._plan is not None and arrived.read is not None
         rows = {}
         for one in self._plan.columns:
             none = np.empty((0, one.width), self._plan.dtype)
             rows[one.variable] = arrived.read.rows.get(one.variable, none).astype(none.dtype)
-        self.recorder.append(replace(arrived.read, rows=rows))
+        return replace(arrived.read, rows=rows)
 
 
 def whole_recording(

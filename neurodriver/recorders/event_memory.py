@@ -47,13 +47,15 @@ class EventMemory:
         return np.concatenate([t for t, _ in some]), np.concatenate([i for _, i in some])
 
     def whole(self) -> Events:
-        """Return what `so_far` does, and free what it does not need; no event may follow."""
+        """Return times and indices of all events in one piece; no other thread may append.
+
+        Events that follow do not change these arrays.
+        """
         if len(self._held) > 1:
-            return self.so_far()
-        ((piece, count),) = self._held
-        for one in piece:  # gives back the pages that hold nothing
-            one.resize(count, refcheck=False)
-        return piece
+            every = self.so_far()
+            self._held = [(every, len(every[0]))]
+        (((time, index), count),) = self._held
+        return time[:count], index[:count]
 
 
 def _piece(events: int) -> Events:

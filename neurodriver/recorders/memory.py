@@ -57,7 +57,7 @@ class MemoryRecorder(Recorder):
         """
         columns = () if self._closed_plan is None else self._closed_plan.columns
         for one in columns if not self._output else ():  # a list of many uids takes its time
-            entry = {"data": self._data[one.variable], "uids": one.uids.tolist()}
+            entry = {"data": self._closed(one.variable), "uids": one.uids.tolist()}
             named = {} if one.population is None else {"population": one.population}
             self._output[one.variable] = entry | named
         return self._output
@@ -87,7 +87,7 @@ class MemoryRecorder(Recorder):
         """Return the rows, or the times and the indices of events before ``end``, s."""
         name = columns.variable
         if self._closed_plan is not None:
-            return self._data[name]
+            return self._closed(name)
         if columns.events:
             time, index = self._events[name].so_far()
             count = np.searchsorted(time, end - 0.5 * self.plan.dt)
@@ -105,7 +105,7 @@ class MemoryRecorder(Recorder):
             The run has not ended, or the variable was not recorded.
         """
         self._columns(variable)
-        return self._data[variable]
+        return self._closed(variable)
 
     def uids(self, variable: str) -> list[str]:
         """Return the uids of the columns of one variable."""
@@ -150,15 +150,19 @@ class MemoryRecorder(Recorder):
             raise RecordingError(f"MemoryRecorder: holds no recording up to step {step:,}")
         self._closed_plan, self._output = None, {}
         for columns in plan.columns:
-            name, data = columns.variable, self._data.pop(columns.variable)
-            if columns.events:
-                self._events[name] = _event_memory(plan, columns)
-                self._events[name].append(data["time"], data["index"])
-            else:
-                self._keep(name, data, plan.rows)
+            data = self._data.pop(columns.variable, None)
+            if not columns.events:  # those stay where they are
+                self._keep(columns.variable, data, plan.rows)
         return self._progress
 
-    def _keep(self, name: str, data: Array, rows: int | None) -> None:
+    def _closed(self, name: str) -> Any:
+        """Return the data of a variable of a closed recording."""
+        if name not in self._data:  # events may lie in several pieces of memory
+            whole = self._events[name].whole()
+            self._data[name] = dict(zip(("time", "index"), whole, strict=True))
+        return self._data[name]
+
+    def _keep(self, name: str, data: Any, rows: int | None) -> None:
         """Let rows follow those that are there."""
         self._parts[name] = [data]
         if rows is None:
@@ -192,14 +196,10 @@ class MemoryRecorder(Recorder):
         plan = self.plan
         for columns in plan.columns:
             name, parts = columns.variable, self._parts.pop(columns.variable, [])
-            data: Any
-            if columns.events:
-                data = dict(zip(("time", "index"), self._events.pop(name).whole(), strict=True))
-            elif name in self._whole:
-                data = self._whole.pop(name)[: self._progress.rows]
-            else:
-                data = _joined_rows(parts, columns, plan)
-            self._data[name] = data
+            if name in self._whole:
+                self._data[name] = self._whole.pop(name)[: self._progress.rows]
+            elif not columns.events:
+                self._data[name] = _joined_rows(parts, columns, plan)
         self._closed_plan = plan
 
 

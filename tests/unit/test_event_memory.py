@@ -22,7 +22,10 @@ def test_what_was_appended(first: int, most: int | None, monkeypatch: pytest.Mon
         memory.append(times[-1], np.arange(count, dtype=np.int32))
         read.append(memory.so_far())
     time, index = memory.whole()
-    assert time.dtype == np.float64 and index.dtype == np.int32 and time.flags.owndata
+    memory.append(np.ones(2000), np.ones(2000, np.int32))  # changes nothing of what was read
+    assert time.dtype == np.float64 and index.dtype == np.int32
+    assert memory.whole()[0][: len(time)].tobytes() == time.tobytes()
+    assert len(memory.whole()[0]) == len(time) + 2000
     np.testing.assert_array_equal(time, np.concatenate(times))
     np.testing.assert_array_equal(index, np.concatenate([np.arange(len(t)) for t in times]))
     for some, steps in read:
