@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..backends.base import CallQueue, Queueing
+from ..backends.base import Backend, CallQueue, Queueing
 from .findings import CopyWatches
 
 if TYPE_CHECKING:
@@ -14,29 +14,28 @@ if TYPE_CHECKING:
 class QueuedSteps:
     """Queues steps of a simulation whose host has nothing to do in them."""
 
-    def __init__(self, simulation: Simulation, findings: CopyWatches) -> None:
-        self._simulation, self._findings = simulation, findings
+    def __init__(self) -> None:
         self._queue: CallQueue | None = None
 
-    def begin_run(self, busy: bool) -> None:
+    def begin_run(self, backend: Backend, busy: bool) -> None:
         """Begin a run; ``busy``: whether the host works in its steps."""
-        backend, self._queue = self._simulation.backend, None
+        self._queue = None
         if not busy and isinstance(backend, Queueing) and backend.queued.possible():
             self._queue = backend.queued
 
-    def begin(self, steps: int) -> bool:
+    def begin(self, simulation: Simulation, steps: int) -> bool:
         """Queue steps if another library uses their memory; whether it does."""
-        queue, one = self._queue, self._simulation
-        if queue is None or one.late:
+        queue = self._queue
+        if queue is None or simulation.late:
             return False
-        one.check_whole()
+        simulation.check_whole()
         before = queue.steps
         try:
-            return queue.begin(one.step, steps)
+            return queue.begin(simulation.step, steps)
         finally:  # an interrupt may come anywhere
-            one.step += queue.steps - before
+            simulation.step += queue.steps - before
 
-    def end_run(self) -> None:
+    def end_run(self, backend: Backend, findings: CopyWatches) -> None:
         """Wait for the queued steps.
 
         Raises
@@ -47,4 +46,4 @@ class QueuedSteps:
         queue, self._queue = self._queue, None
         if queue is not None:
             queue.land()
-            self._findings.check(self._simulation.backend)
+            findings.check(backend)

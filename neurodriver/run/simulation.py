@@ -148,7 +148,7 @@ class Simulation:
         self._writer: Writer[Recorder] | None = None
         self._make_calls(self.backend.stepwise, [feed for _, feed in self.feeds])
         self._failed: Recorder | None = None
-        self.queued = QueuedSteps(self, self._findings)
+        self.queued = QueuedSteps()
         self.started = self._inside = False  # inside: a call was interrupted, states are ahead
 
     def _make_calls(self, stepwise: bool, feeds: list[RecorderFeed]) -> None:
@@ -210,14 +210,14 @@ class Simulation:
             self.exchange.begin(steps, self.step)
         if self.feeds:
             self._writer = Writer([feed.recorder for _, feed in self.feeds], profile=self.profile)
-        busy = self.feeds or self._inputs.inputs or self.exchange or self._stepwise
-        self.queued.begin_run(bool(busy or self._findings.waits or self.profile.on))
+        works = self.feeds, self._inputs.inputs, self.exchange, self._stepwise, self.profile.on
+        self.queued.begin_run(self.backend, any((*works, self._findings.waits)))
         self.started = True
 
     def advance(self, steps: int, progress: Progress = None, ending: Ending = None) -> None:
         """Advance steps; ``progress`` gets how many each call has done; ``ending`` ends them."""
         check_steps(self.program.gathers.values(), self.step + steps, self.program.dt)
-        if progress is None and ending is None and self.queued.begin(steps):
+        if progress is None and ending is None and self.queued.begin(self, steps):
             return
         self.pools.begin()
         if not self.started:
@@ -317,7 +317,7 @@ class Simulation:
                 stack.callback(one.end_run, self.step)
             if writer is not None:
                 stack.callback(self._close_writer, writer)
-            stack.callback(self.queued.end_run)
+            stack.callback(self.queued.end_run, self.backend, self._findings)
             self.started = False
 
     @phased("close recordings")
