@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neurodriver.backends.synapse_sets import SynapseSet
+from neurodriver.errors import RequestError, quoted
 from neurodriver.run.synapse_links import Linked, LinkedSets
 
 from .averages import average_name, average_sets
@@ -28,6 +29,12 @@ if TYPE_CHECKING:
     from neurodriver.run.lpu import LPU
 
 Reals = NDArray[np.float64]
+
+NAMES = {"Wt": "weight", "LWt": "linear", "SWt": "structural", "DSWt": "slow", "Tr": "trace"}
+"""Name of a number of synapses in Axon -> name here."""
+
+STORED = "weight", "linear", "structural", "slow"
+"""Numbers of synapses that a file of weights has."""
 
 WINDOW = 16
 """Number of bins over which the product of activities is summed in hidden layers: 160 ms."""
@@ -210,6 +217,16 @@ class PathSynapses:
     def set(self, name: str, number: str, values: Reals) -> None:
         """Set an average of the units of a layer, by the name of its set."""
         self._linked.sets.write(name, number, values)
+
+    def named(self, path: str, name: str) -> Reals:
+        """Return a number of each synapse by its name in Axon; see `read`."""
+        if name not in NAMES:
+            known = ", ".join(NAMES)
+            raise RequestError(f"synapses have no {quoted(name)}; they have {known}")
+        if name == "Tr" and not self.keeps_traces(path):
+            say = "Hebbian paths, paths to targets, and paths with tau_trace = 1 keep no traces"
+            raise RequestError(f"'Tr': {say}")
+        return self.read(path, NAMES[name])
 
     def write(self, path: str, numbers: Mapping[str, Reals]) -> None:
         """Set numbers of each synapse of a path."""

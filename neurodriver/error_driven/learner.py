@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from .whole import Counts, real, whole
 if TYPE_CHECKING:
     from mpi4py.MPI import Intracomm
 
-Row = dict[str, float]
+OfItem = TypeVar("OfItem")
 
 
 class Learner:
@@ -86,8 +86,8 @@ class Learner:
             return []
         return [name for name, one in self.averages.items() if one.adapt_inhibition()]
 
-    def of_all_ranks(self, rows: list[Row]) -> list[Row]:
-        """Return the rows of all ranks, in the order of the ranks."""
+    def of_all_ranks(self, rows: list[OfItem]) -> list[OfItem]:
+        """Return what each item of all ranks has, in the order of the ranks."""
         if self.communicator is None:
             return rows
         return [row for some in self.communicator.allgather(rows) for row in some]

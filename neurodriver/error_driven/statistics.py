@@ -64,6 +64,16 @@ class Log:
 
     def __init__(self) -> None:
         self._rows: dict[str, list[dict[str, float]]] = {"trial": [], "epoch": []}
+        self._recorded: dict[str, list[Reals]] = {}
+
+    def record(self, layer: str, values: Sequence[Reals]) -> None:
+        """Add the values of the units of a layer in some trials."""
+        self._recorded.setdefault(layer, []).extend(values)
+
+    @property
+    def recorded(self) -> dict[str, Reals]:
+        """What `Trainer.test` has recorded: layer -> (trials, *shape of the layer)."""
+        return {layer: np.array(values) for layer, values in self._recorded.items()}
 
     def add(self, table: str, row: Mapping[str, float]) -> None:
         """Add a row."""

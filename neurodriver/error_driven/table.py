@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -59,6 +59,14 @@ class Table:
     def once(self) -> range:
         """Return the numbers of the items, in their order."""
         return range(self.count)
+
+
+def side_by_side(items: Sequence[Mapping[str, ArrayLike]]) -> Shown:
+    """Return what several items are shown, as arrays (items, units)."""
+    first = items[0]
+    if any(one.keys() != first.keys() for one in items):
+        raise RequestError("items that are shown side by side have values of equal layers")
+    return {n: np.stack([np.ravel(one[n]).astype(np.float64) for one in items]) for n in first}
 
 
 def stop_after_zero(epochs: int) -> Callable[[Log], bool]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,24 +14,25 @@ from neurodriver.arguments import (
     ArgumentError,
     callback,
     checked_arguments,
+    keyed,
     optional,
     text,
     whole_number,
 )
 from neurodriver.errors import RequestError, near, quoted
 
+from .changes import STORED
 from .network import NetworkPath
 from .settings import path_name
 from .statistics import Log
+from .table import side_by_side
 from .trials import Trials
 from .weights_file import read_columns, write_columns
 
 Reals = NDArray[np.float64]
 
-WEIGHTS = {"Wt": "weight", "LWt": "linear", "SWt": "structural"}
-"""Name of a number of synapses in Axon -> name here."""
-
-CHANGES = ("DSWt", "Tr")
+OF_ALL_ITEMS = ("TrgAvg", "ActAvg")
+"""States of units that all items share."""
 
 
 def _shown(value: object, name: str) -> object:
@@ -104,10 +106,21 @@ class Trainer(Trials):
         """
         return self._epochs(iter(environment), epochs, trials, True, stop)
 
-    @checked_arguments(environment=_shown, trials=whole_number)
-    def test(self, environment: Iterable[Mapping[str, ArrayLike]], trials: int) -> Log:
-        """Run one epoch without changes of weights; see `train`."""
-        return self._epochs(iter(environment), 1, trials, False, None)
+    @checked_arguments(environment=_shown, trials=whole_number, record=optional(keyed))
+    def test(
+        self,
+        environment: Iterable[Mapping[str, ArrayLike]],
+        trials: int,
+        record: Mapping[str, str] | None = None,
+    ) -> Log:
+        """Run one epoch without changes of weights; see `train`.
+
+        Parameters
+        ----------
+        record : mapping of str to str, optional
+            Layer -> state whose values at the end of each trial are `Log.recorded`.
+        """
+        return self._epochs(iter(environment), 1, trials, False, None, record or {})
 
     def _epochs(
         self,
@@ -116,6 +129,7 @@ class Trainer(Trials):
         trials: int,
         learn: bool,
         stop: Callable[[Log], bool] | None,
+        record: Mapping[str, str] = MappingProxyType({}),
     ) -> Log:
         log, every = Log(), self.learner.items
         if trials % every:
@@ -127,6 +141,8 @@ class Trainer(Trials):
                 if shown is None:
                     break
                 self.trial(shown, learn)
+                for layer, name in record.items():
+                    log.record(layer, self._each(layer, name))
                 for found in self._found():
                     rows.append({"epoch": epoch, "trial": len(rows), **found})
                     log.add("trial", rows[-1])
@@ -150,18 +166,19 @@ class Trainer(Trials):
         if self.items is None and every == 1:
             return arrays
         if any(values.size == self._count(name) for name, values in arrays.items()):
-            more = [arrays, *islice(environment, every - 1)]
-            if len(more) < every:
+            several = [arrays, *islice(environment, every - 1)]
+            if len(several) < every:
                 return None
-            if any(one.keys() != arrays.keys() for one in more):
-                raise RequestError("items that are shown side by side have values of equal layers")
-            arrays = {
-                name: np.stack([np.ravel(one[name]).astype(np.float64) for one in more])
-                for name in arrays
-            }
+            arrays = side_by_side(several)
         begin = self.learner.rank * self.count
         mine = {name: values[begin : begin + self.count] for name, values in arrays.items()}
         return mine if self.items is not None else {name: one[0] for name, one in mine.items()}
+
+    def _each(self, layer: str, name: str) -> list[Reals]:
+        """Return a state of the units of a layer, in each item of all ranks."""
+        values = self.get(layer, name)
+        alone = self.items is None or name in OF_ALL_ITEMS
+        return self.learner.of_all_ranks([values] * self.count if alone else [*values])
 
     def _found(self) -> list[dict[str, float]]:
         """Return the statistics of the items of all ranks, in their order."""
@@ -204,8 +221,7 @@ class Trainer(Trials):
         """Return all arrays that `save` writes: group -> name -> values."""
         out: dict[str, dict[str, Reals]] = {}
         for name in self.network.paths:
-            own = (*WEIGHTS.values(), "slow")
-            out[f"paths/{name}"] = {one: self.synapses.read(name, one) for one in own}
+            out[f"paths/{name}"] = {one: self.synapses.read(name, one) for one in STORED}
         for name, averages in self.learner.averages.items():
             kept = ("target", "activity", "mean", "gi_mult")
             out[f"layers/{name}"] = {one: np.asarray(getattr(averages, one)) for one in kept}
@@ -222,7 +238,7 @@ class Trainer(Trials):
         units are those of `AxonNeuron`.
         """
         found = self._layer(layer)
-        if name in ("TrgAvg", "ActAvg"):
+        if name in OF_ALL_ITEMS:
             one = self.learner.averages[found.name]
             return (one.target if name == "TrgAvg" else one.activity).reshape(found.shape)
         values = np.asarray(self._populations[found.name].get(name), np.float64)
@@ -250,7 +266,8 @@ class Trainer(Trials):
             beginning.
         """
         path = self._path(sender, receiver, kind)
-        pairs, values = path.pairs, self._numbers(path.name, name)
+        pairs, values = path.pairs, self.synapses.named(path.name, name)
+        values = values[0] if values.ndim > 1 and self.items is None else values
         out = np.full((*values.shape[:-1], pairs.receivers, pairs.senders), np.nan)
         out[..., pairs.post, pairs.pre] = values
         return out
@@ -293,18 +310,3 @@ class Trainer(Trials):
         if name not in self.network.paths:
             raise RequestError(f"no path {quoted(name)}{near(name, self.network.paths)}")
         return self.network.paths[name]
-
-    def _numbers(self, path: str, name: str) -> Reals:
-        """Return a number of the synapses of a path, (synapses,), or (items, synapses)."""
-        if name in WEIGHTS:
-            return self.synapses.read(path, WEIGHTS[name])
-        if name == "DSWt":
-            return self.synapses.read(path, "slow")
-        if name == "Tr":
-            if not self.synapses.keeps_traces(path):
-                say = "Hebbian paths, paths to targets, and paths with tau_trace = 1 keep no traces"
-                raise RequestError(f"'Tr': {say}")
-            traces = self.synapses.read(path, "trace")
-            return traces[0] if self.items is None else traces
-        known = ", ".join((*WEIGHTS, *CHANGES))
-        raise RequestError(f"synapses have no {quoted(name)}; they have {known}")

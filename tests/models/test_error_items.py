@@ -56,7 +56,12 @@ def test_what_items_are_shown() -> None:
     """An environment may yield all items at once; what does not fit is told."""
     with Trainer(side_by_side(), items=2) as sim:
         both = [{"Input": UNITS[:2], "Output": UNITS[2:]}]
-        assert len(sim.test(both, trials=2).rows("trial")) == 2
+        log = sim.test(both * 2, 4, record={"Hidden": "ActM", "Output": "TrgAvg"})
+        assert len(log.rows("trial")) == 4
+        hidden, targets = log.recorded["Hidden"], log.recorded["Output"]
+        assert hidden.shape == (4, 2, 2) and np.ptp(hidden) > 0.1
+        assert np.array_equal(hidden[2:], sim.get("Hidden", "ActM"))
+        assert np.array_equal(targets, np.broadcast_to(sim.get("Output", "TrgAvg"), (4, 4)))
         for given, message in (
             ({"Input": UNITS[0]}, "4 finite numbers are needed for each of 2 items"),
             ({"Input": UNITS}, "4 finite numbers are needed for each of 2 items"),
