@@ -21,8 +21,7 @@ from neurodriver import (
     Weighted,
 )  # fmt: skip
 from neurodriver.circuit.plastic import largest_sent, learning_connections
-from neurodriver.plan.arrays import ReceptorOwner
-from neurodriver.plan.spikes.learning import LearningPlan
+from neurodriver.state.synapses import Synapses
 
 Rows = Sequence[Iterable[int]]
 
@@ -149,15 +148,8 @@ def learned(lpu: LPU, name: str = "weight", projection: str = "") -> NDArray[np.
 
     Without ``projection``, of the only one.
     """
-    backend: Any = lpu.simulation.backend
-    backend.live.catch_up(lpu.simulation.step)
-    plans = [
-        (*at, plan)
-        for at, plan in lpu.program.gathers.items()
-        if isinstance(plan, LearningPlan) and projection in ("", plan.name)
-    ]
-    order = np.concatenate([plan.order for *_, plan in plans])
-    keys = [plan.key(ReceptorOwner(number, access), name) for number, access, plan in plans]
-    out = np.empty(len(order))
-    out[order] = np.concatenate([backend.array(key) for key in keys])
-    return out
+    every = learning_connections(lpu.program.circuit)
+    (links,) = (c for c in every if projection in ("", c.name))
+    synapses = Synapses(lpu.simulation.backend, links)
+    synapses.catch_up(lpu.simulation.step)
+    return synapses.read(name).astype(np.float64)

@@ -12,7 +12,7 @@ from ..errors import NeurodriverError
 
 if TYPE_CHECKING:
     from ..model.synapse_texts import SynapseTexts
-    from ..plan.arrays import Key
+    from ..plan.arrays import Key, Owner
     from ..plan.sums.gather import Gather
     from .synapse_sets import SynapsePlace
 
@@ -107,6 +107,12 @@ class LiveMemory(Protocol):
         Nothing else changes: they would do the same later.
         """
 
+    def stored_order(self, owner: Owner) -> NDArray[np.int64] | None:
+        """Return the number of each stored synapse in the order of its plan.
+
+        None where they have this order.
+        """
+
     def recompute(self, group: int, step: int | None = None) -> None:
         """Compute the constants of a group's kernel again; with a step, its outputs in that row."""
 
@@ -128,7 +134,7 @@ class Unchangeable:
     def __init__(self, memory: LiveMemory, reason: str) -> None:
         self.read, self.read_row, self.number = memory.read, memory.read_row, memory.number
         self.lasting, self.reads = memory.lasting, memory.reads
-        self.place = memory.place
+        self.place, self.stored_order = memory.place, memory.stored_order
         self._reason = reason
 
     def __getattr__(self, name: str) -> Any:

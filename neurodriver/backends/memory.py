@@ -168,13 +168,18 @@ class MemoryManager:
             used[variable] += 1
         return out
 
-    def array(self, key: Key) -> NDArray[Any]:
-        """Return an array of the table in host memory; it is made at the first call."""
+    def array(self, key: Key, order: NDArray[np.int64] | None = None) -> NDArray[Any]:
+        """Return an array of the table in host memory; it is made at the first call.
+
+        Its elements then have an ``order``: where each of them stands in the table.
+        """
         found = self._arrays.get(key)
         if found is None:
             one, like = self.program.arrays[key], self._like
             shared = like is not None and is_shared(one) and like.program.arrays[key] is one
             found = like.array(key) if like is not None and shared else _made(one)
+            if order is not None and not shared:
+                found = as_aligned(found[order], one.dtype)
             self._arrays[key] = found
         return found
 

@@ -1,5 +1,6 @@
 /* What happens to all synapses of a set: sweeps, doses of modulators, texts of intervals. */
 #define ND_PARTS 16384      /* parts of a unit that sums over the synapses of a target count */
+#define ND_SWEPT_SOURCES 64 /* sources whose synapses are swept together */
 
 template <class Rule, typename Code, typename Slot, int depth>
 struct nd_all_synapses : nd_arrivals<Rule, Code, Slot, depth> {
@@ -12,16 +13,34 @@ struct nd_all_synapses : nd_arrivals<Rule, Code, Slot, depth> {
     const int *source_of[Rule::PRE_VALUES + 1];         /* and where those of each row stand there; */
     nd_rows_of_values behind[Rule::POST_VALUES + 1];    /* of the targets */
 
-    /* Apply the spikes that all synapses saw before step n; for a dose, go on to it. */
+    /* Apply the spikes that all synapses saw before step n; for a dose, go on to it. Sources without a
+     * spike under way come first, as their synapses lie together; the others block by block. */
     template <nd_reason why> void sweep(int n)
     {
+        const auto &listed = this->listed;
+        for (long long begin = 0; begin < listed.sources; begin += ND_SWEPT_SOURCES)
+            for (int of = 0; of < this->blocks; ++of) {
+                this->enter(of);
+                const long long low = begin > this->first ? begin - this->first : 0;
+                const long long high = begin + ND_SWEPT_SOURCES - this->first;
+                for (long long i = low; i < high && i < this->size; ++i)
+                    if (listed.has_arrived(this->first + i, this->most, n))
+                        add<why>(i, listed.known, listed.traces, n);
+            }
         for (int of = 0; of < this->blocks; ++of) {
             this->enter(of);
             this->listed.go_back(this->lag, n);
             for (long long i = 0; i < this->size; ++i)
-                this->template add<why>(this->part_of(i), source(i), n);
-            this->template advance<why>(n);
+                if (!listed.has_arrived(this->first + i, this->most, n))
+                    add<why>(i, listed.before, listed.traces_before, n);
         }
+        this->template advance<why>(n);
+    }
+
+    /* Put the synapses of source i of a block into the batch, of which it is known when it spiked. */
+    template <nd_reason why> void add(long long i, const int *rows, const real *traces, int n)
+    {
+        Each::template add<why>(this->part_of(i), this->source(i, rows, traces), n);
     }
 
     /* `doses` of a modulator come in step n. */

@@ -8,18 +8,18 @@
 template <class Rule, typename Code, typename Slot, int depth>
 struct nd_arrivals : nd_learning<Rule, Code, Slot, depth> {
     typedef nd_learning<Rule, Code, Slot, depth> Batches;
-    using Batches::rule, Batches::parts, Batches::stride, Batches::code, Batches::own, Batches::OWN;
+    using Batches::rule, Batches::parts, Batches::stride, Batches::apart, Batches::code, Batches::own, Batches::OWN;
     using Batches::arrivals, Batches::pre, Batches::PRE, Batches::swept, Batches::back, Batches::forward;
     using Batches::now, Batches::width, Batches::end, Batches::b;
     typedef typename Batches::Source Source;
     const long long *block;     /* of rows with equal a, f and b (`plan/spikes/learning_rows.py`), */
     const long long *first_of;  /* (blocks, 2): the first source of each, and which row of it */
-    int blocks, thread, each;   /* rows of a source at most */
+    int blocks, thread, threads, each;  /* rows of a source at most */
     int least, most;            /* steps from a source to its synapses; */
     int lag;                    /* those of the present block, */
     long long first, size, row_0;   /* its first source, their number, and the first row; */
-    const long long *part_0;    /* shares of that row: those of a source lie side by side, as spikes that
-                                 * reach one row reach the next one soon, when a cache still holds it */
+    const long long *part_0;    /* share of that row: those of a source lie side by side, and so do their
+                                 * synapses, as spikes that reach one row reach the next one soon */
     nd_source_spikes<Rule> listed;
     struct { const long long *part; long long spike; int lag, forward, back; } queue[ND_QUEUE];
     int queued = 0;
@@ -38,12 +38,22 @@ struct nd_arrivals : nd_learning<Rule, Code, Slot, depth> {
 
     const long long *part_of(long long i) const { return part_0 + i * each * stride; }
 
+    /* Whether a thread has synapses of source i in the present block. */
+    bool reaches(long long i) const
+    {
+        const long long *one = part_of(i) - thread * apart;
+        for (int t = 0; t < threads; ++t, one += apart)
+            if (one[0] < one[1]) return true;
+        return false;
+    }
+
     /* What is known of source i of the present block, as `listed.before` has it. */
-    Source source(long long i) const
+    Source source(long long i) const { return source(i, listed.before, listed.traces_before); }
+    Source source(long long i, const int *rows, const real *traces) const
     {
         Source s;
         const long long j = first + i;
-        listed.fill(s, listed.before + 2 * j, listed.traces_before + 2 * PRE * j, lag);
+        listed.fill(s, rows + 2 * j, traces + 2 * PRE * j, lag);
         set(s, 0);
         return s;
     }
@@ -64,8 +74,8 @@ struct nd_arrivals : nd_learning<Rule, Code, Slot, depth> {
         for (int of = 0; of < blocks; ++of) {
             enter(of);
             for (long long i = 0; i < size; ++i) {
-                const long long row = row_0 + i, j = first + i, *const part = part_of(i) - thread;
-                if (part[0] == part[stride - 1] || !listed.knows_less(j, lag)) continue;
+                const long long row = row_0 + i, j = first + i;
+                if (!reaches(i) || !listed.knows_less(j, lag)) continue;
                 for (int e = 0; e < 2; ++e) {
                     const int last = arrivals[2 * row];
                     listed.known[2 * j + e] = last == ND_NEVER ? last : last - lag;
@@ -124,9 +134,12 @@ struct nd_arrivals : nd_learning<Rule, Code, Slot, depth> {
         const int forward_next = forward, back_next = back;
         for (int i = 0; i < queued + ND_SOURCES_AHEAD; ++i) {
             if (i < queued) {
-                const long long p = queue[i].part[0];
+                const long long p = queue[i].part[0], last = queue[i].part[1] - 1;
                 __builtin_prefetch(code + p);
-                for (int v = 0; v < OWN; ++v) __builtin_prefetch(own[v] + p, 1);
+                for (int v = 0; v < OWN; ++v) {
+                    __builtin_prefetch(own[v] + p, 1);
+                    __builtin_prefetch(own[v] + last, 1);   /* a short row may reach into the next line */
+                }
             }
             if (i < ND_SOURCES_AHEAD) continue;
             const auto &q = queue[i - ND_SOURCES_AHEAD];

@@ -91,8 +91,8 @@ struct nd_learning : nd_histories<Rule, depth> {
     nd_rows_of_values value[Rule::VALUES + 1];  /* of the targets, which arrivals read */
     nd_rows_of_values shared[Rule::SHARED + 1]; /* modulators that are values, */
     long long element[Rule::SHARED + 1];        /* and where they stand in their rows */
-    const long long *parts;     /* of each row, `stride` apart: begin and end of its connections */
-    int stride;
+    const long long *parts;     /* of each row, `stride` apart: begin and end of its connections; those of */
+    long long stride, apart;    /* the next thread stand `apart` from them */
     const Code *code;           /* the place of each target */
     real *own[OWN];             /* weight, then the variables of each synapse */
     int *arrivals;              /* (rows, 2) */
@@ -115,7 +115,7 @@ struct nd_learning : nd_histories<Rule, depth> {
      * dose of this step. */
     template <nd_reason why> void advance(int n)
     {
-        find(why == ND_ARRIVAL ? Order::pending_to(n) : n);
+        find<why>(why == ND_ARRIVAL ? Order::pending_to(n) : n);
         if (why != ND_SWEEP || b.waiting) {
             for (int v = 0; v < OWN; ++v)
                 for (int l = 0; l < b.count; ++l) b.own[v][l] = own[v][b.synapse[l]];
@@ -130,7 +130,7 @@ struct nd_learning : nd_histories<Rule, depth> {
     }
 
     /* Find the spikes before step `to` that the synapses of the batch have not applied yet. */
-    void find(int to)
+    template <nd_reason why> void find(int to)
     {
         b.waiting = 0;
         for (int l = 0; l < b.count; ++l) {
@@ -142,9 +142,10 @@ struct nd_learning : nd_histories<Rule, depth> {
         }
         if (!Rule::LOOKS) return;
         for (int l = 0; l < b.count; ++l) {
-            const int soon = b.place[l + ND_TARGETS_AHEAD < b.count ? l + ND_TARGETS_AHEAD : l];
+            const int ahead = l + ND_TARGETS_AHEAD < b.count ? l + ND_TARGETS_AHEAD : l, soon = b.place[ahead];
             __builtin_prefetch(spikes + entry(soon, 0));
             if (POST) __builtin_prefetch(post[0] + entry(soon, 0));
+            if (why == ND_ARRIVAL) __builtin_prefetch(slots + b.slot[ahead], 1);
             int since, past;
             seen(b.place[l], b.from[l], to - b.back[l], since, past);
             b.next[l] = since - 1;

@@ -54,6 +54,10 @@ template <class Rule> struct nd_source_spikes {
         last[1] = last[0], last[0] = row;
     }
 
+    /* Whether the last spike of source j has been seen before step n, where synapses stand `most` steps behind
+     * their sources or fewer. */
+    bool has_arrived(long long j, int most, int n) const { return known[2 * j] + most < n; }
+
     /* Let `before` be what synapses know before step n that stand `lag` steps behind their sources. */
     void go_back(int lag, int n)
     {

@@ -141,7 +141,7 @@ class LinkedSets:
             raise NeurodriverError(f"{quoted(name)}: no connections into one population")
         (part,) = parts
         stored = np.empty(part.plan.edges, np.int32)
-        stored[part.plan.order] = part.plan.places
+        stored[part.order] = part.plan.places
         key = part.key("weight")
         return np.array([one.live.address(key) for one in backends], np.uint64), stored
 

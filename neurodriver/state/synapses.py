@@ -26,8 +26,18 @@ Numbers = NDArray[np.int64]
 class SynapsesOfGroup:
     """Those synapses of some connections whose targets are in one group."""
 
+    backend: Backend
     owner: ReceptorOwner
     plan: LearningPlan | LearnedSum
+
+    @property
+    def order(self) -> Numbers:
+        """Number of each stored synapse among all connections, (m,).
+
+        `plan.places` says where it is stored.
+        """
+        stored, order = self.backend.live.stored_order(self.owner), self.plan.order
+        return order if stored is None else order[stored]
 
     @property
     def of_events(self) -> bool:
@@ -62,7 +72,7 @@ class Synapses:
         assert links.plasticity is not None
         self.rule = links.plasticity
         self.parts = [
-            SynapsesOfGroup(ReceptorOwner(number, access), plan)
+            SynapsesOfGroup(backend, ReceptorOwner(number, access), plan)
             for (number, access), plan in backend.program.gathers.items()
             if isinstance(plan, LearningPlan | LearnedSum) and plan.name == links.name
         ]
@@ -94,7 +104,7 @@ class Synapses:
         """Return a number of each synapse, (m,), as it was stored last."""
         out: NDArray[np.floating] = np.empty(len(self), self.dtype)
         for part in self.parts:
-            out[part.plan.order] = self.backend.array(part.key(name))[part.plan.places]
+            out[part.order] = self.backend.array(part.key(name))[part.plan.places]
         return out
 
     def write(self, name: str, values: NDArray[Any]) -> None:
@@ -102,7 +112,9 @@ class Synapses:
         for part in self.parts:
             plan, key = part.plan, part.key(name)
             if isinstance(plan, LearningPlan):
+                order = self.backend.live.stored_order(part.owner)
                 whole = values if plan.rank is None else values[plan.rank]
+                whole = whole if order is None else whole[order]
                 self.backend.live.write(key, whole, slice(0, plan.edges))
                 continue
             whole = self.backend.array(key).copy()
@@ -199,7 +211,7 @@ class ChosenSynapses:
         self._places: list[tuple[SynapsesOfGroup, Numbers, Numbers]] = []
         for part in synapses.parts:
             place = np.full(len(synapses), -1, np.int64)
-            place[part.plan.order] = part.plan.places
+            place[part.order] = part.plan.places
             mine = np.flatnonzero(place[which] >= 0)
             if len(mine):
                 self._places.append((part, place[which[mine]], mine))

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from learning import learned
 from learning_circuits import DT, RULES, Pairs, told
 from learning_networks import network, trains
 from learning_values import STEPS as STEPS_WITH_VALUES
@@ -19,9 +20,9 @@ from neurodriver import (
     Circuit,
 )
 from neurodriver.backends.cuda import schedule
+from neurodriver.circuit.plastic import learning_connections
 from neurodriver.codegen.simt.shape import Shape
 from neurodriver.model.plasticity import Plasticity
-from neurodriver.plan.spikes.learning import LearningPlan
 
 STEPS = 400
 RECORD: Any = [("V", None), ("spike_state", None)]
@@ -40,18 +41,8 @@ def run(
     with started(circuit, dt, inputs, RECORD, backend=backend, dtype=dtype, **more) as lpu:
         lpu.run(steps=STEPS)
         data = recorded(lpu, STEPS)
-        made = lpu.simulation.backend
-        made.live.catch_up(STEPS)
-        for (number, access), plan in lpu.program.gathers.items():
-            if isinstance(plan, LearningPlan):
-                (key,) = (
-                    k
-                    for k in lpu.program.arrays
-                    if k.name == "weight" and getattr(k.owner, "access", "") == access
-                )
-                weight = np.empty(len(plan.order), dtype)
-                weight[plan.order] = made.array(key)
-                data[f"weight {number} {access}"] = weight
+        for links in learning_connections(lpu.program.circuit):
+            data[f"weight {links.name}"] = learned(lpu, projection=links.name)
     return data
 
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
+from learning import learned
 
 import neurodriver as nd
 from neurodriver.model.library import shipped
 from neurodriver.model.plasticity import Plasticity
 from neurodriver.model.traces import Doses, Trace
-from neurodriver.plan.arrays import Kind, ReceptorOwner
 
 DT = 1e-3
 
@@ -110,14 +110,8 @@ def simulated(
 
 def learned_weights(lpu: nd.LPU, count: int) -> np.ndarray:
     """Return the weights of all synapses, in the order of the circuit."""
-    backend = lpu.simulation.backend
-    backend.live.catch_up(lpu.simulation.step)
-    out = np.empty(count)
-    for (group, access), plan in lpu.program.gathers.items():
-        if plan.form == "learning":
-            key = plan.key(ReceptorOwner(group, access), "weight")
-            assert key.kind is Kind.WEIGHT
-            out[plan.order] = backend.array(key)
+    out = learned(lpu)
+    assert out.shape == (count,)
     return out
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from device_code import check_text
+from learning import learned
 from learning_circuits import DT, RULES, Eligible, Rewarded, told
 from learning_on_cpu import LearningOnCPU
 from learning_values import Modulated, Sampled, everything
@@ -23,7 +24,7 @@ from neurodriver.codegen.simt.shape import Shape
 from neurodriver.model.plasticity import Plasticity
 from neurodriver.native.headers import header
 from neurodriver.plan.compile import compile_circuit
-from neurodriver.plan.spikes.learning import LEVELS, LearningPlan
+from neurodriver.plan.spikes.learning import LEVELS
 from neurodriver.plan.target import CUDA
 
 STEPS, LEVEL = 300, 0.7
@@ -57,21 +58,10 @@ def on_cpu(
             lpu["learning"].set(next(iter(rule.modulators)), LEVEL)
         lpu.run(steps=STEPS - level_at)
         data = recorded(lpu, STEPS)
-        backend = lpu.simulation.backend
-        backend.live.catch_up(STEPS)
-        key = weight_of(lpu.program)
-        (plan,) = (g for g in lpu.program.gathers.values() if isinstance(g, LearningPlan))
-        weight = np.empty(len(plan.order), dtype)
-        weight[plan.order] = backend.array(key)
+        weight = learned(lpu).astype(dtype)
     spikes = data["spike_state"]
     spikes[1:, : events.shape[1]] = events[:-1]
     return data["V"], weight, spikes
-
-
-def weight_of(program: Any) -> Any:
-    """Return the key of the weights that learn."""
-    (key,) = (k for k in program.arrays if k.name == "weight" and "learning" in str(k.owner))
-    return key
 
 
 def emulated(

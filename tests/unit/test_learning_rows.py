@@ -7,6 +7,7 @@ import pytest
 
 from neurodriver.plan.spikes.learning_rows import LearningRows
 from neurodriver.plan.spikes.thread_ranges import ThreadRanges
+from neurodriver.plan.spikes.thread_shares import SharesByThread
 
 BLOCKS = np.array([[1, 64, 80, 0, 0, 0], [1, 0, 32, 16, 0, 0], [4, 64, 80, 48, 0, 0]])
 """16 sources with two delays, and 32 sources before them with one."""
@@ -36,3 +37,20 @@ def test_shares_of_a_source_lie_side_by_side(cuts: list[int]) -> None:
     assert each == 2 and len(np.unique(place)) == 64
     assert place[[0, 1, 16, 17, 48, 49]].tolist() == [64, 66, 0, 2, 65, 67]
     assert np.array_equal(beside.of(np.array(cuts))[place], by_row.of(np.array(cuts)))
+
+
+@pytest.mark.parametrize("cuts", [[0, 48], [0, 16, 48], [0, 16, 32, 48]])
+def test_connections_of_a_thread_lie_together(cuts: list[int]) -> None:
+    """They lie by source and row, and each stands in the share of its own row and thread."""
+    made, given = rows(), np.array(cuts)
+    each, place = made.beside()
+    shares = SharesByThread(made.first, made.place, 48, BLOCKS, place=place, rows=48 * each)
+    order, begin = shares.order(given), shares.of(given)
+    assert np.array_equal(np.sort(order), np.arange(len(made.place)))
+    for row, at in enumerate(place):
+        for thread in range(len(cuts) - 1):
+            first, past = begin[thread * 48 * each + at :][:2]
+            mine = np.arange(made.first[row], made.first[row + 1])
+            target = made.place[mine]
+            mine = mine[(target >= cuts[thread]) & (target < cuts[thread + 1])]
+            assert np.array_equal(order[first:past], mine)

@@ -15,7 +15,9 @@ from ...codegen.kernel import Kernel
 from ...native.buffers import as_aligned
 from ...plan.arrays import CUTS, THREADS, ArrayTable, Key, Kind, Owner, ReceptorOwner, Role
 from ...plan.program import Program
+from ...plan.spikes.learning import LearningPlan
 from ...plan.spikes.thread_ranges import ThreadRanges
+from ...plan.spikes.thread_shares import SharesByThread
 from ..memory import MemoryManager
 
 _ptr = ct.c_void_p
@@ -69,6 +71,13 @@ class HostBinding:
         self._scalars: list[tuple[Kernel, NDArray[np.float64]]] = []
         self._uses: dict[Key, list[tuple[NDArray[np.uint64], int]]] = {}
         self._parts = parts_of(self.program)
+        self._by_thread = {
+            gather.key(ReceptorOwner(number, access), name): gather.parts
+            for (number, access), gather in self.program.gathers.items()
+            if isinstance(gather, LearningPlan) and isinstance(gather.parts, SharesByThread)
+            for name in ("code", *gather.own)
+        }
+        self._cuts: dict[Owner, NDArray[np.int64]] = {}
         self._shares: dict[Owner, NDArray[np.int64]] = {}
         self._keep: list[Any] = []
 
@@ -152,4 +161,14 @@ class HostBinding:
             return self._pointer(as_aligned(self._share(key, cuts)))
         if (one := self._arrays.get(key)) and one.role is Role.OF_THREAD:
             return self._pointer(self.memory.of_threads(key, self._threads))
+        if key in self._by_thread:
+            self._cuts[key.owner] = cuts
+            return self._pointer(self.memory.array(key, self.stored_order(key.owner)))
         return self._pointer(self.memory.argument(key))
+
+    def stored_order(self, owner: Owner) -> NDArray[np.int64] | None:
+        """Return the number of each stored synapse in the order of its plan, None: they have it."""
+        if owner not in self._cuts:
+            return None
+        shares = next(one for key, one in self._by_thread.items() if key.owner == owner)
+        return shares.order(self._cuts[owner])

@@ -6,11 +6,12 @@ import ctypes as ct
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from ...model.synapse_texts import SynapseTexts
 from ...native.shared import CPU
-from ...plan.arrays import Key, Role
+from ...plan.arrays import Key, Owner, Role
 from ...plan.layout import Segment
 from ...plan.sums.gather import Gather
 from ..live import ALL, At
@@ -133,6 +134,9 @@ class HostLiveMemory:
                 if begin < end:  # a thread without targets has no synapses of its own
                     span = map(ct.c_longlong, (step, begin, end))
                     self.owner.runtime.nd_launch(ct.byref(kernel), *span)
+
+    def stored_order(self, owner: Owner) -> NDArray[np.int64] | None:
+        return self.owner.binding.stored_order(owner)
 
     def recompute(self, group: int, step: int | None = None) -> None:
         for task, (library, args) in zip(

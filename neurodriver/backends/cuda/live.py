@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ...codegen.simt.spike_delivery import sent_by
 from ...model.synapse_texts import SynapseTexts
 from ...native.shared import CUDA, SharedArray
-from ...plan.arrays import Key, Kind, SegmentOwner
+from ...plan.arrays import Key, Kind, Owner, SegmentOwner
 from ...plan.sums.gather import Gather
 from ..live import ALL, At
 from .state_reads import DeviceReads
@@ -97,6 +97,9 @@ class DeviceLiveMemory:
             with self.device.current():
                 self.owner.launches.catch_up(step)
                 self.device.stream.synchronize()
+
+    def stored_order(self, owner: Owner) -> None:
+        return None
 
     def share(self, key: Key, at: slice) -> SharedArray:
         row = self.program.arrays[key]

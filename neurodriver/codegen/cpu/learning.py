@@ -16,6 +16,7 @@ from ...plan.arrays import (
     width,
 )
 from ...plan.spikes.learning import LISTED, LearningPlan
+from ...plan.spikes.thread_shares import SharesByThread
 from ...plan.sums.gather import learning_part
 from ..component import ComponentText
 from ..rules import RuleText
@@ -191,10 +192,7 @@ class LearningText:
         head = [line for line in self.main.head() if "nd_unit_" not in line]
         given = {
             "rule": "nd_rule",
-            "parts": f"{self._pointer('parts', 'const long long')} + nd_u",
-            "stride": f"(int){threads} + 1",
-            "thread": "nd_u",
-            "each": f"(int){self._size('rows of a source')}",
+            **self._shares(threads),
             "block": self._pointer("block", "const long long"),
             "blocks": f"(int){self._size('blocks')}",
             "code": self._pointer("code", f"const {code}"),
@@ -242,6 +240,20 @@ class LearningText:
             f"{kind} nd_l;",
             *[f"nd_l.{name} = {value};" for name, value in given.items()],
         ]
+
+    def _shares(self, threads: str) -> dict[str, str]:
+        """Return where the shares of a thread in the rows begin and end."""
+        parts, each = self._pointer("parts", "const long long"), self._size("rows of a source")
+        by_thread = isinstance(self.plan.parts, SharesByThread)
+        apart = f"{self._size('sources')} * {each}" if by_thread else "1"
+        return {
+            "parts": f"{parts} + nd_u * {apart}",
+            "stride": "1" if by_thread else f"{threads} + 1",
+            "apart": apart,
+            "thread": "nd_u",
+            "threads": f"(int){threads}",
+            "each": f"(int){each}",
+        }
 
     def _step(self) -> Key:
         return Key(self.owner, Kind.STEP, "dt_ms")

@@ -41,6 +41,7 @@ from ..sums.gather import Gather
 from .fanout import PIECE, per_slice
 from .learning_rows import LearningRows, rows_of
 from .thread_ranges import ThreadRanges
+from .thread_shares import SHORT_ROW, SharesByThread
 from .weights import BITS, Bounds, Units, powers
 
 MOST_STEPS = 1 << 30
@@ -49,8 +50,8 @@ MOST_STEPS = 1 << 30
 NEVER = -MOST_STEPS
 """Stands for the step of an event that has not been."""
 
-LEAST_HISTORY = 16
-"""Spikes of a target that are kept at least."""
+LEAST_HISTORY = {False: 32, True: 16}
+"""Spikes of a target that are kept at least, on a CPU and on a GPU."""
 
 RECENT = 8
 """Spikes of a target that lie side by side in memory: ``ND_RECENT`` of ``history_entry.h``."""
@@ -99,7 +100,7 @@ class LearningPlan(Gather):
     rule: Plasticity = field(default_factory=Plasticity)
     name: str = ""
     width: int = 0
-    depth: int = LEAST_HISTORY
+    depth: int = LEAST_HISTORY[False]
     rows_of_sources: int = 0
     variable: str = ""
     rank: NDArray[np.int64] | None = None
@@ -318,7 +319,8 @@ def learn_by_source(
     arrays |= released
     arrays |= _seen(layout, links, rows)
     longest = int(rows.block[:, 5].max())
-    depth = max(LEAST_HISTORY, 1 << (longest + layout.window + 2).bit_length())
+    least = LEAST_HISTORY[bool(layout.target.threads)]
+    depth = max(least, 1 << (longest + layout.window + 2).bit_length())
     gather = LearningPlan(
         "learning", edges, arrays, None, rule=rule, name=links.name, width=width,
         depth=depth, variable=spikes,
@@ -365,11 +367,13 @@ def _of_threads(gather: LearningPlan, rows: LearningRows) -> None:
     """Add what the threads of a CPU need: their shares, and where the sources are."""
     each, place = rows.beside()
     code: Any = gather.arrays["code"]
-    gather.parts = ThreadRanges(rows.first, code, gather.width, rows.block, place=place)
     ranges = gather.arrays["ranges of sources"] = rows.ranges
     gather.arrays["first sources"] = rows.sources
-    gather.limits |= {"ranges": len(ranges), "rows of a source": each}
-    gather.limits["sources"] = int((ranges[:, 2] - ranges[:, 1]).sum())
+    sources = int((ranges[:, 2] - ranges[:, 1]).sum())
+    given = rows.first, code, gather.width, rows.block, None, place
+    short = each > 1 and len(code) < SHORT_ROW * len(place)
+    gather.parts = SharesByThread(*given, sources * each) if short else ThreadRanges(*given)
+    gather.limits |= {"ranges": len(ranges), "rows of a source": each, "sources": sources}
     lags = rows.block[:, 0]
     gather.limits |= {"least lag": int(lags.min()), "most lag": int(lags.max())}
 
