@@ -113,6 +113,14 @@ def drawer_of(choice: Choice) -> Drawer | None:
     return GPUDrawer(lambda: gpu_number(choice))
 
 
+def begin_building(choice: Choice, dtype: str) -> None:
+    """Begin to compile what does not depend on the circuit, while the circuit is planned."""
+    if not choice.target.threads:
+        from .cpu.backend import begin_building
+
+        begin_building(dtype)
+
+
 def make_backend(
     choice: Choice,
     program: Program,

@@ -12,10 +12,11 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -59,7 +60,9 @@ def _candidates() -> list[tuple[str, ...]]:
     return out
 
 
-@cache
+_asking = threading.Lock()
+
+
 def find_compiler() -> Compiler:
     """Return the first compiler that works.
 
@@ -71,6 +74,12 @@ def find_compiler() -> Compiler:
     CompileError
         If none works. The message says what was tried and what to install.
     """
+    with _asking:
+        return _found()
+
+
+@cache
+def _found() -> Compiler:
     tried = []
     for command in _candidates():
         try:
@@ -95,21 +104,25 @@ def find_compiler() -> Compiler:
 
 def _compiler(command: tuple[str, ...], version: str, platform: Platform) -> Compiler:
     """Return a compiler with those flags that it accepts."""
-    fast, native, lanes, wide, no_gather = (
-        _spelled(command, version, spellings) for spellings in platform.spellings
-    )
+    with ThreadPoolExecutor() as pool:  # each asks the compiler
+        ask = partial(_spelled, command, version)
+        fast, native, lanes, wide, no_gather = pool.map(ask, platform.spellings)
     std, *bits = SAME_BITS
     flags = (*fast, std, *native, *platform.flags, *bits, *lanes, *wide)
     return Compiler(command, version, flags, no_gather)
 
 
 TRIAL = """
-#include <atomic>
-#include <thread>
-int main() { std::atomic<unsigned> a{0}; std::thread t([&] { a = 1; a.notify_all(); });
-             a.wait(0); t.join(); }
+#include <version>
+#if __cpp_lib_atomic_wait < 201907
+#error "threads cannot wait for an atomic"
+#endif
+int x;
 """
-"""A program that every usable compiler compiles: it needs the atomics and threads of C++20."""
+"""A text that every usable compiler compiles: it asks for the atomics of C++20.
+
+To include them takes half a second.
+"""
 
 
 def _cached_answer(
@@ -175,9 +188,30 @@ def _spelled(
     return tuple(_cached_answer(command, version, str(spellings), first).split())
 
 
+Source = tuple[str, tuple[str, ...]]
+"""A text, and further flags for it."""
+
+_begun: dict[tuple[Source, Path], Future[Path]] = {}
+
+
+def begin(source: Source) -> None:
+    """Begin to compile a text that `build` is going to be asked for; it says what goes wrong."""
+    key = source, settings.cache_folder()
+    begun = _begun.get(key)
+    if begun is None or (begun.done() and begun.exception()):
+        pool = ThreadPoolExecutor(1, "neurodriver-compiler")
+        _begun[key] = pool.submit(lambda: _library(find_compiler(), *source))
+        pool.shutdown(wait=False)
+
+
+def _built(compiler: Compiler, source: Source) -> Path:
+    begun = _begun.pop((source, settings.cache_folder()), None)
+    return begun.result() if begun else _library(compiler, *source)
+
+
 @phased("build kernels")
-def build(sources: Sequence[tuple[str, tuple[str, ...]]]) -> list[ctypes.CDLL]:
-    """Return a loaded library for each (text, extra flags); new ones are compiled in parallel.
+def build(sources: Sequence[Source]) -> list[ctypes.CDLL]:
+    """Return a loaded library for each source; new ones are compiled in parallel.
 
     Raises
     ------
@@ -185,9 +219,11 @@ def build(sources: Sequence[tuple[str, tuple[str, ...]]]) -> list[ctypes.CDLL]:
         If the compiler refuses a text; the message quotes the compiler.
     """
     compiler = find_compiler()
+    longest = sorted(set(sources), key=lambda source: len(source[0]), reverse=True)
+    begun = sorted(longest, key=lambda source: (source, settings.cache_folder()) not in _begun)
     with ThreadPoolExecutor(max_workers=max(os.cpu_count() or 1, 1)) as pool:
-        paths = list(pool.map(lambda s: _library(compiler, *s), sources))
-    return [_loaded(path) for path in paths]
+        paths = dict(zip(begun, pool.map(partial(_built, compiler), begun), strict=True))
+    return [_loaded(paths[source]) for source in sources]
 
 
 def _loaded(path: Path) -> ctypes.CDLL:

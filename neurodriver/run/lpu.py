@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, DTypeLike
 from ..adapters import adapters
 from ..arguments import MANY_STEPS, mapping, one_or_several, truth, whole_number
 from ..backends.base import Backend
-from ..backends.choice import Choice
+from ..backends.choice import Choice, begin_building
 from ..circuit.batch import Batch, batch_of
 from ..circuit.circuit import Circuit
 from ..circuit.space import sizes_of
@@ -189,6 +189,7 @@ class LPU(Checkpoints):
         attributes = mapping(attributes, "LPU: attributes")
         check_settings(dt, threads, seed)
         choice = Choice.of(backend, device, executor, wait)
+        begin_building(choice, dtype)
         self.circuit = circuit_in(dtype, circuit, models)
         if parts is None and devices is None:
             check_room(self.circuit, dtype)
@@ -208,11 +209,10 @@ class LPU(Checkpoints):
             recorder.attach(self)
         kept = merge and plans, kept_fields(keep, self.circuit)
         self.settings = Settings(dtype, threads, seed, plans, choice, *kept, nonfinite, debug)
-        self.first_circuit = self.circuit
         self.scope, self.managed = None, manager_id is not None
         check_inputs(self.own_inputs)
         self.variants = variants_of(copies, self.circuit, seed) if copies else None
-        self.first_variants = self.variants
+        self.first_circuit, self.first_variants = self.circuit, self.variants
         self.attributes = {**self._provenance(dtype), **attributes}
         self.division = division_of(parts, devices, device, copies is not None, self.managed)
         if not self.managed:

@@ -11,8 +11,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -33,8 +35,8 @@ SMALL = {"shape": (48, 48), "scales": 2, "protos": 8}
 CASE = "hmax, 256 x 256 pixels, 364 M products a picture, float32"
 
 
-def model(small: bool = False) -> tuple[nd.Circuit, np.ndarray]:
-    """Return the layers and a picture.
+def given(small: bool = False) -> dict[str, Any]:
+    """Return the sizes of the layers, filters, and a picture.
 
     Raises
     ------
@@ -50,10 +52,22 @@ def model(small: bool = False) -> tuple[nd.Circuit, np.ndarray]:
     finally:
         sys.path.remove(str(folder))
     case = Case(**(SMALL if small else SIZES))
+    seen = picture(case.shape, 1).ravel() / 255.0
+    return {"sizes": asdict(case), "filters": gabors(case), "picture": seen}
+
+
+def model(small: bool = False) -> tuple[nd.Circuit, np.ndarray]:
+    """Return the layers and a picture."""
+    return layers(given(small))
+
+
+def layers(given: dict[str, Any]) -> tuple[nd.Circuit, np.ndarray]:
+    """Return the layers and a picture, from what `given` returns."""
+    case = SimpleNamespace(**given["sizes"])
     shape = (case.protos, case.thetas, case.rf2, case.rf2)
     patterns = 0.3 * np.random.default_rng(0).random(shape)
-    layers = example("serre_2007").layers(case, gabors(case), patterns, np.ones(shape))
-    return nd.Circuit(layers, order="listed"), picture(case.shape, 1).ravel() / 255.0
+    made = example("serre_2007").layers(case, given["filters"], patterns, np.ones(shape))
+    return nd.Circuit(made, order="listed"), given["picture"]
 
 
 def torch(python: str, *given: str) -> dict[str, Any]:
@@ -66,9 +80,9 @@ def torch(python: str, *given: str) -> dict[str, Any]:
     return said
 
 
-def first_picture() -> None:
-    """Compute one picture."""
-    circuit, picture = model()
+def first_picture(path: str) -> None:
+    """Compute one picture, from a file of what `given` returns."""
+    circuit, picture = layers(np.load(path, allow_pickle=True).item())
     with nd.LPU(circuit, 1e-3, dtype="float32", threads=THREADS) as lpu:
         lpu["image"].set("val", picture)
         lpu.advance(1)
@@ -86,7 +100,10 @@ def starting(compiled: bool) -> float:
     with TemporaryDirectory() as folder:
         paths = os.pathsep.join(map(str, Path(__file__).parents[1:3]))
         own = {**os.environ, "PYTHONPATH": paths, "NEURODRIVER_CACHE": folder}
-        command = [sys.executable, "-c", "from benchmarks.hmax import *; first_picture()"]
+        path = str(Path(folder, "given.npy"))
+        np.save(path, given(), allow_pickle=True)  # type: ignore[arg-type]
+        text = f"from benchmarks.hmax import *; first_picture({path!r})"
+        command = [sys.executable, "-c", text]
         for _ in range(1 + compiled):
             begin = time.perf_counter()
             subprocess.run(command, env=own, check=True)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,7 +25,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Point the cache at an empty folder."""
     folder = tmp_path / "cache"
     monkeypatch.setenv("NEURODRIVER_CACHE", str(folder))
-    compiler.find_compiler.cache_clear()
+    compiler._found.cache_clear()
     return folder
 
 
@@ -43,6 +44,26 @@ def test_equal_text_is_compiled_once(cache: Path) -> None:
     compiler.build([(ANSWER % 42, ()), (ANSWER % 41, ("-DOTHER",))])
     assert len(libraries(cache)) == 3
     assert not list(cache.glob(".build-*"))
+
+
+def test_what_has_begun_is_compiled_once(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`build` waits for it, and says what is wrong with it."""
+    made: list[str] = []
+    library = compiler._library
+    compiler.find_compiler()
+
+    def noted(*given: Any) -> Path:
+        made.append(given[1])
+        return library(*given)
+
+    monkeypatch.setattr(compiler, "_library", noted)
+    good, bad = (ANSWER % 5, ()), ("no text", ())
+    for one in (good, good, bad):
+        compiler.begin(one)
+    assert [one.answer() for one in compiler.build([good, good])] == [5, 5]
+    with pytest.raises(CompileError, match="no text"):
+        compiler.build([bad])
+    assert sorted(made) == sorted([good[0], bad[0]])
 
 
 def test_two_processes_build_at_once(cache: Path) -> None:
@@ -130,10 +151,10 @@ def test_failures_are_not_remembered(
     )
     broken.chmod(0o755)
     monkeypatch.setenv("NEURODRIVER_CXX", str(broken))
-    compiler.find_compiler.cache_clear()
+    compiler._found.cache_clear()
     assert compiler.find_compiler().command == (good,)  # passed over
     mark.unlink()
-    compiler.find_compiler.cache_clear()
+    compiler._found.cache_clear()
     assert compiler.find_compiler().command == (str(broken),)
 
 
@@ -198,7 +219,7 @@ def test_compiler_of_a_wheel(
     monkeypatch.delenv("NEURODRIVER_CXX", raising=False)
     monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
     monkeypatch.syspath_prepend(str(tmp_path))
-    compiler.find_compiler.cache_clear()
+    compiler._found.cache_clear()
     assert compiler.find_compiler().command == (str(program), "c++")
     assert "first use" in capsys.readouterr().err
     assert compiler.build([(ANSWER % 8, ())])[0].answer() == 8
@@ -211,13 +232,13 @@ def test_named_compiler_comes_first(cache: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.delenv("CXX", raising=False)
     found = compiler.find_compiler()
     monkeypatch.setenv("NEURODRIVER_CXX", " ".join(["env", *found.command]))
-    compiler.find_compiler.cache_clear()
+    compiler._found.cache_clear()
     assert compiler.find_compiler().command == ("env", *found.command)
     monkeypatch.setenv("NEURODRIVER_CXX", "/nowhere/c++")
-    compiler.find_compiler.cache_clear()
+    compiler._found.cache_clear()
     assert compiler.find_compiler().command == found.command
     monkeypatch.setenv("CXX", " ".join(["env", "SAID=CXX", *found.command]))
-    compiler.find_compiler.cache_clear()
+    compiler._found.cache_clear()
     assert compiler.find_compiler().command == ("env", "SAID=CXX", *found.command)
 
 
@@ -225,4 +246,4 @@ def test_named_compiler_comes_first(cache: Path, monkeypatch: pytest.MonkeyPatch
 def forget() -> object:
     """Let later tests find the compiler anew."""
     yield
-    compiler.find_compiler.cache_clear()
+    compiler._found.cache_clear()

@@ -78,7 +78,7 @@ def test_kernels_for_other_systems(
     monkeypatch.setattr(compiler, "this_platform", lambda: platform_of(system, machine))
     monkeypatch.setenv("NEURODRIVER_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("NEURODRIVER_CXX", f"{sys.executable} -m ziglang c++ -target {target}")
-    compiler.find_compiler.cache_clear()
+    compiler._found.cache_clear()
     try:
         found = compiler.find_compiler()
         assert target in found.command
@@ -90,4 +90,4 @@ def test_kernels_for_other_systems(
             assert entry in content, name
             print(f"{target} {name}: {len(content):,} bytes")
     finally:
-        compiler.find_compiler.cache_clear()
+        compiler._found.cache_clear()

@@ -14,7 +14,7 @@ from ...codegen.generate import Generated, generate
 from ...codegen.source import CPU, Dialect, source
 from ...errors import ModelError, NeurodriverError, StepInterrupted
 from ...native.addresses import host_array
-from ...native.compiler import build, find_compiler
+from ...native.compiler import Source, begin, build, find_compiler
 from ...native.headers import header
 from ...plan.arrays import Key
 from ...plan.program import Program
@@ -95,6 +95,16 @@ def default_threads(program: Program, copied: float = 0.0) -> int:
     return max(1, min(processors, int(work // WORK_PER_THREAD) + 1))
 
 
+def begin_building(dtype: str) -> None:
+    """Begin to compile what does not depend on the circuit."""
+    begin(_step_loop(dtype))
+
+
+def _step_loop(dtype: str) -> Source:
+    real = "float" if dtype == "float32" else "double"
+    return header("backends/cpu/runtime.cpp"), (f"-DREAL={real}", *STEP_LOOP)
+
+
 def as_table(kind: type[ct.Structure], rows: Any) -> Any:
     """Return rows as an array for compiled code; such an array stays what it is."""
     return rows if isinstance(rows, ct.Array) else (kind * max(len(rows), 1))(*rows)
@@ -159,13 +169,10 @@ class CPUBackend:
 
     def _built(self) -> list[ct.CDLL]:
         """Return the libraries of the step loop and of each kernel."""
-        real = "float" if self.dtype == np.float32 else "double"
-        runtime = header("backends/cpu/runtime.cpp")
         name = self.dtype.name
         texts = [source(task.kernel, name, self.dialect) for task in self.generated.tasks]
-        extra = find_compiler().no_gather if real == "double" else ()
-        first = runtime, (f"-DREAL={real}", *STEP_LOOP)
-        libraries = build([first, *[(t, extra) for t in texts]])
+        extra = find_compiler().no_gather if name == "float64" else ()
+        libraries = build([_step_loop(name), *[(t, extra) for t in texts]])
         for function in ("nd_create", "nd_create_batch"):
             getattr(libraries[0], function).restype = _ptr
         for name in _RETURN_INTEGERS:
