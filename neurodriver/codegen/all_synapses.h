@@ -14,7 +14,7 @@ struct nd_all_synapses : nd_arrivals<Rule, Code, Slot, depth> {
     nd_rows_of_values behind[Rule::POST_VALUES + 1];    /* of the targets */
 
     /* Apply the spikes that all synapses saw before step n; for a dose, go on to it. Sources without a
-     * spike under way come first, as their synapses lie together; the others block by block. */
+     * spike in flight come first, as their synapses lie together; the others block by block. */
     template <nd_reason why> void sweep(int n)
     {
         const auto &listed = this->listed;
