@@ -55,6 +55,8 @@ def test_bits_of_the_whole_on_gpus(devices: list[int], least: int, executor: str
     apart = executor == "resident" and len(set(devices)) == len(devices)
     assert all(one.gated == apart and one.window == least for one in exchanges)
     assert all(isinstance(one, PeerExchange) == apart for one in exchanges)
+    owners = [one._kernels._owner for one in exchanges if apart]
+    assert all(one.program.window == least for one in owners)
     assert len(exchanges) == len(devices)
 
 
