@@ -149,15 +149,14 @@ class Components:
         shape: tuple[int, ...] = (),
         found: ProgramCache | None = None,
     ) -> None:
-        values = {"_simulation": simulation, "_numbers": numbers, "_changed": changed}
-        values |= {
-            "_found": found or ProgramCache(),
-            "_said": said,
-            "_shape": shape or (len(numbers),),
-            "_parts": parts or parts_of(simulation().program.circuit, numbers),
-        }
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
+        put = object.__setattr__
+        put(self, "_simulation", simulation)
+        put(self, "_numbers", numbers)
+        put(self, "_changed", changed)
+        put(self, "_said", said)
+        put(self, "_shape", shape or (len(numbers),))
+        put(self, "_parts", parts or parts_of(simulation().program.circuit, numbers))
+        put(self, "_found", found or ProgramCache())
 
     def __len__(self) -> int:
         return len(self._numbers)

@@ -80,17 +80,18 @@ class LiveValues(Begun, ABC):
         array([-61.3])
         >>> lpu["LeakyIAF"].set("resting_potential", -70.0)  # doctest: +SKIP
         """
+        if isinstance(who, str) and who in self._named:
+            return self._components(self._named[who][0], who, *self._named[who][1:])
         circuit = self._whole
         if not isinstance(who, str):
             numbers = numbered(circuit, self.scope, self.circuit, who)
             shape = getattr(who, "shape", ()) if hasattr(who, "uids") else ()
             return self._components(numbers, "components", (), shape)
-        if who not in self._named and self._learns(who):
+        if self._learns(who):
             return self._learning(who)
-        if who not in self._named:
-            numbers = numbered(circuit, self.scope, self.circuit, who)
-            shape = getattr(self.circuit.spaces.get(who), "shape", ())
-            self._named[who] = numbers, parts_of(circuit, numbers), shape, ProgramCache()
+        numbers = numbered(circuit, self.scope, self.circuit, who)
+        shape = getattr(self.circuit.spaces.get(who), "shape", ())
+        self._named[who] = numbers, parts_of(circuit, numbers), shape, ProgramCache()
         return self._components(self._named[who][0], who, *self._named[who][1:])
 
     @property

@@ -175,6 +175,7 @@ class Device:
             )
         self.configs: dict[tuple[int, int, int, str, int, bool], Any] = {}
         """How kernels were started: arguments of `launch` -> settings."""
+        self._arguments: dict[int, tuple[list[Any], Any, int]] = {}
         self.shared: dict[int, int] = {}
         """Function -> most bytes of shared memory with which it was started."""
 
@@ -254,6 +255,20 @@ class Device:
     def rests(self) -> None:
         """Note that all that was begun is done."""
         self.busy = self.following = False
+
+    def arguments(self, function: int, values: tuple[Any, ...], types: tuple[Any, ...]) -> int:
+        """Return where the arguments of a kernel are; the next ones of this kernel take the place.
+
+        The driver would convert them anew for each launch, which takes longer.
+        """
+        if function not in self._arguments:
+            slots = [kind() for kind in types]
+            there = (ct.c_void_p * len(slots))(*map(ct.addressof, slots))
+            self._arguments[function] = slots, there, ct.addressof(there)
+        slots, _, address = self._arguments[function]
+        for slot, value in zip(slots, values, strict=True):
+            slot.value = value
+        return address
 
     def synchronize(self) -> None:
         """Wait for all work in the context, that of others included."""
@@ -366,11 +381,12 @@ def launch(
         config = _config(device, function, blocks * copies, threads, width, shared)
         config.hStream = device.default if follows else device.stream.handle
         device.configs[key] = config
+    given = device.arguments(key[0], values, types) if follows else (values, types)
     device.busy, device.following = True, device.following or follows
     answers, start = device.answers, device.driver.api.cuLaunchKernelEx
     answers.clear()
     # no interrupt can come between the launch and the note that it has begun
-    answers.extend(map(start, (config,), (function,), ((values, types),), (0,)))
+    answers.extend(map(start, (config,), (function,), (given,), (0,)))
     device.driver.check(answers[0][0])
 
 
