@@ -40,6 +40,8 @@ def test_torch_shares_the_memory(name: str) -> None:
             tensor[:] = 9.5
             torch.cuda.synchronize()
             assert set(lpu.get(name)) == {9.5}
+            lpu.advance(1)
+            assert lpu.get("spike_state").all()  # the step has read it
 
 
 def test_tensors_are_set() -> None:
