@@ -31,6 +31,7 @@ from .import_delivery import senders_of
 from .lane import Lane
 from .live import DeviceLiveMemory
 from .on_device import DeviceMemory
+from .queued import QueuedCalls
 from .spike_delivery import parts_of, plan_delivery, with_learning
 from .timers import DeviceTimers
 from .transfers import Tables, Twins
@@ -179,6 +180,7 @@ class CUDABatch(CUDABackend):
         self.probes: list[Probe] = []
         self.events: list[EventTable] = []
         self.exports: list[Probe] = []
+        self.queued = QueuedCalls(self)
         self._stages: list[Any] = []
         self._in_flight: list[Lane] = []
         self._completed, self._open = 0, True

@@ -56,7 +56,7 @@ class QueuedCalls:
         return (
             isinstance(own.launches.executor, Resident)
             and own.plan.width != "grid"
-            and not (shape.gates or shape.due or shape.adds or own.stepwise)
+            and not (shape.gates or shape.due or shape.adds or shape.copies or own.stepwise)
             and not any(staging.counts)
         )
 
