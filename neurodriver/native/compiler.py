@@ -60,7 +60,8 @@ def _candidates() -> list[tuple[str, ...]]:
     return out
 
 
-_asking = threading.Lock()
+_asking: dict[int, threading.Lock] = {}
+"""Process -> its lock: one that a thread of the parent holds stays closed in a forked child."""
 
 
 def find_compiler() -> Compiler:
@@ -74,7 +75,7 @@ def find_compiler() -> Compiler:
     CompileError
         If none works. The message says what was tried and what to install.
     """
-    with _asking:
+    with _asking.setdefault(os.getpid(), threading.Lock()):
         return _found()
 
 
@@ -191,21 +192,27 @@ def _spelled(
 Source = tuple[str, tuple[str, ...]]
 """A text, and further flags for it."""
 
-_begun: dict[tuple[Source, Path], Future[Path]] = {}
+_Key = tuple[Source, str, int]
+_begun: dict[_Key, Future[Path]] = {}
+
+
+def _key(source: Source) -> _Key:
+    """Return what `begin` knows a text by: threads of the parent do not run in a forked child."""
+    return source, settings.get("NEURODRIVER_CACHE"), os.getpid()
 
 
 def begin(source: Source) -> None:
     """Begin to compile a text that `build` is going to be asked for; it says what goes wrong."""
-    key = source, settings.cache_folder()
+    key = _key(source)
     begun = _begun.get(key)
-    if begun is None or (begun.done() and begun.exception()):
+    if begun is None or begun.done():  # the file may have been deleted
         pool = ThreadPoolExecutor(1, "neurodriver-compiler")
         _begun[key] = pool.submit(lambda: _library(find_compiler(), *source))
         pool.shutdown(wait=False)
 
 
 def _built(compiler: Compiler, source: Source) -> Path:
-    begun = _begun.pop((source, settings.cache_folder()), None)
+    begun = _begun.pop(_key(source), None)
     return begun.result() if begun else _library(compiler, *source)
 
 
@@ -220,7 +227,7 @@ def build(sources: Sequence[Source]) -> list[ctypes.CDLL]:
     """
     compiler = find_compiler()
     longest = sorted(set(sources), key=lambda source: len(source[0]), reverse=True)
-    begun = sorted(longest, key=lambda source: (source, settings.cache_folder()) not in _begun)
+    begun = sorted(longest, key=lambda source: _key(source) not in _begun)
     with ThreadPoolExecutor(max_workers=max(os.cpu_count() or 1, 1)) as pool:
         paths = dict(zip(begun, pool.map(partial(_built, compiler), begun), strict=True))
     return [_loaded(paths[source]) for source in sources]

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -64,6 +65,45 @@ def test_what_has_begun_is_compiled_once(cache: Path, monkeypatch: pytest.Monkey
     with pytest.raises(CompileError, match="no text"):
         compiler.build([bad])
     assert sorted(made) == sorted([good[0], bad[0]])
+
+
+def test_to_begin_needs_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where no cache can be made, kernels lie in a folder of the process."""
+    tmp_path.joinpath("home").touch()
+    monkeypatch.delenv("NEURODRIVER_CACHE", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    for _ in range(2):
+        compiler.begin((ANSWER % 6, ()))
+        (library,) = compiler.build([(ANSWER % 6, ())])
+        assert library.answer() == 6
+        Path(library._name).unlink()
+        compiler.begin((ANSWER % 6, ()))  # nobody builds it
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks on this system")
+def test_a_forked_child_waits_for_no_thread_of_its_parent(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, has_begun, go_on = (ANSWER % 7, ()), threading.Event(), threading.Event()
+    compiler.find_compiler()
+
+    def slow(*given: Any) -> Path:
+        has_begun.set()
+        go_on.wait(10)
+        return Path()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(compiler, "_library", slow)
+        compiler.begin(source)
+        assert has_begun.wait(10)
+    child = os.fork()
+    if not child:
+        threading.Timer(5, os._exit, [1]).start()
+        os._exit(compiler.build([source])[0].answer())
+    _, status = os.waitpid(child, 0)
+    go_on.set()
+    compiler._begun.clear()
+    assert os.waitstatus_to_exitcode(status) == 7
 
 
 def test_two_processes_build_at_once(cache: Path) -> None:
