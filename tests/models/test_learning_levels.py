@@ -14,6 +14,7 @@ from support import assert_same_bits, recorded, started
 
 import neurodriver as nd
 from neurodriver.errors import CircuitError, ModelError, NeurodriverError
+from neurodriver.model.library import shipped
 
 
 def by_loops(way: dict[str, NDArray[Any]], data: dict[str, Any]) -> tuple[Any, Any]:
@@ -160,6 +161,69 @@ def test_levels_of_targets() -> None:
         type("Wrong", (AtTargets,), {"on_spike": "weight = V;"})
     with pytest.raises(ModelError, match="'plus' is declared twice"):
         type("Wrong", (AtTargets,), {"synapse": {"plus": nd.State("", 0.0)}})
+
+
+IAF = shipped()["LeakyIAFDelta"]
+
+
+class Receiving(IAF):
+    """LeakyIAFDelta with a level of dopamine, which doses increase and which decays in 200 ms."""
+
+    accesses = (*IAF.accesses, nd.Weighted("spike_state", "release"))
+    updates = (*IAF.updates, "dopamine")
+    states = {**IAF.states, "dopamine": nd.State("1", 0.0)}
+    update = IAF.update + "dopamine = dopamine * exp(-dt_ms / 200) + release;"
+
+
+class RewardedThere(nd.RewardedSTDP):
+    """RewardedSTDP with dopamine at each target, which is exact within each step."""
+
+    modulators = {"dopamine": nd.Level("dopamine", per="target")}
+    synapse = {"c": nd.State("", 0.0)}
+    between = ""
+    on_step = """
+        real gained = -dopamine * expm1(-dt_ms * rate) / rate;
+        weight = clip(weight + c * (gained + base * tau_c * expm1(-dt_ms / tau_c)));
+        c = c * exp(-dt_ms / tau_c);
+    """
+
+
+def rewarded(there: bool, apart: bool) -> NDArray[Any]:
+    """Return weights of 6 x 2 synapses, with doses of both targets, or of each ``apart``."""
+    last, rng = 300, np.random.default_rng(3)
+    sources, doses = nd.Population("SpikeSource", 8, name="s"), nd.Population("SpikeSource", 2)
+    given = {"threshold": -54.0, "reset_potential": -60.0, "time_constant": 20.0}
+    cells = nd.Population(Receiving, 2, name="cells", resting_potential=-70.0, **given)
+    sizes = {"A_plus": 4e-4, "A_minus": 4e-4}
+    rule = RewardedThere(**sizes) if there else nd.RewardedSTDP(dopamine=doses[:1], **sizes)
+    links = [
+        nd.Projection(
+            sources[:6], cells, nd.AllToAll(), weight=2.0, receptor="spike_state",
+            plasticity=rule, name="learning",
+        ),
+        nd.Projection(sources[6:], cells, nd.OneToOne(), weight=100.0, receptor="spike_state"),
+        nd.Projection(doses, cells, nd.OneToOne(), weight=0.5, receptor="release"),
+    ]  # fmt: skip
+    spikes, dosed = rng.random((last, 8)) < 0.05, rng.random((last, 2)) < 0.02
+    spikes[-3:] = False
+    spikes[-3, :6] = True  # an event of each synapse, up to which weights are integrated
+    dosed[:, 1] = dosed[:, int(apart)]
+    dosed = np.roll(dosed, -1, axis=0) if there else dosed  # they act one step later there
+    circuit = nd.Circuit([sources, doses, cells], links, seed=1)
+    table = np.concatenate([spikes, dosed], axis=1).astype(float)
+    inputs = nd.ArrayInput({"spike_state": (circuit.uids[:10].tolist(), table)})
+    with nd.LPU(circuit, 1e-3, inputs) as lpu:
+        lpu.run(steps=last - there)
+        weights: NDArray[Any] = lpu["learning"].get("weight")
+    return weights
+
+
+def test_doses_of_each_target() -> None:
+    """Where doses are equal, a level at each target gives the weights of the exact rule."""
+    one, same, apart = rewarded(False, False), rewarded(True, False), rewarded(True, True)
+    assert np.ptp(one) > 0.5 and 0 < one.min() < one.max() < 4
+    np.testing.assert_allclose(same, one, rtol=0, atol=1e-13)
+    assert np.array_equal(apart[::2], same[::2]) and np.abs(apart[1::2] - same[1::2]).max() > 0.05
 
 
 def test_what_is_refused() -> None:
