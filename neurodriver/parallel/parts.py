@@ -188,6 +188,7 @@ class PartedSimulation(PartedState):
         """Open the recorders for a run of ``steps`` steps."""
         if self.started:
             raise NeurodriverError("LPU: started already; finish() ends a run")
+        self.check_whole()
         self._world.agree("LPU.start", {"steps": steps, "the step": self.step})
         for recording in self._own_recordings():
             recording.check()

@@ -384,14 +384,22 @@ def test_an_unknown_uid_is_reported() -> None:
         nd.LPU(circuit, DT, recorders=recorder, parts=2, backend="cpu")
 
 
-def at_step_16(monkeypatch: pytest.MonkeyPatch, work: Callable[[], None]) -> None:
-    """Do something in the thread of the first part that has done 16 steps, the first slice."""
+def at_step_16(
+    monkeypatch: pytest.MonkeyPatch, work: Callable[[], None], after: bool = False
+) -> None:
+    """Do something in the thread of the first part that has done 16 steps, the first slice.
+
+    ``after``: not before the second slice, but after it.
+    """
     once, plain = iter([True]), Simulation.advance
 
     def advance(self: Simulation, steps: int, *given: Any) -> None:
-        if self.step == 16 and next(once, False):
+        works = self.step == 16 and next(once, False)
+        if works and not after:
             work()
         plain(self, steps, *given)
+        if works and after:
+            work()
 
     monkeypatch.setattr(Simulation, "advance", advance)
 
@@ -423,14 +431,17 @@ def test_ctrl_c(monkeypatch: pytest.MonkeyPatch) -> None:
     assert_alike(recordings[:1], recordings[1:])
 
 
-def test_parts_at_different_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("after", [False, True])
+def test_parts_at_different_steps(after: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """After an error in one part nothing goes on from what the others have done."""
 
     def fail() -> None:
         raise ValueError("no more light")
 
-    at_step_16(monkeypatch, fail)
-    with nd.LPU(weighted_network(60, 2), DT, parts=2, backend="cpu") as lpu:
+    monkeypatch.setattr("neurodriver.parallel.exchange.LEAVE_SECONDS", 0.05)
+    at_step_16(monkeypatch, fail, after)
+    given: dict[str, Any] = {"recorders": [nd.MemoryRecorder([("V", None)])], "parts": 2}
+    with nd.LPU(weighted_network(60, 2), DT, backend="cpu", **given) as lpu:
         with pytest.raises(ValueError, match="no more light"):
             lpu.run(steps=STEPS)
         for work in (lambda: lpu.run(steps=1), lpu.state):
