@@ -38,9 +38,12 @@ _AVERAGED = """
 
 _STEEP = """
     const real y = post.greatest > 0 ? fmin(post.CaD / post.greatest, 1) : 1;
-    const real steep = fmax(4 * y * (1 - y), rate_least);
+    const real steep = post.greatest > 0 ? fmax(4 * y * (1 - y), rate_least) : 1;
 """
-"""It is small if CaD is near 0 or near ``greatest``, the greatest CaD of the layer."""
+"""It is small if CaD is near 0 or near ``greatest``, the greatest CaD of the layer.
+
+It is 1 if no unit of the layer was active before the last cycle.
+"""
 
 _RATE = f"""
     {_STEEP}

@@ -423,7 +423,13 @@ def _modulators(
         if not isinstance(called, str) or not called:
             raise CircuitError(f"{where}, {one}: a name is needed (got {called!r:.60})")
     out = {one: names.get(one, one) for one in LEVELS} if kind == "matrix" else {}
-    used = {one for layer in layers.values() for one in layer.modulators.values()}
+    meant = [*out.items()] + [one for layer in layers.values() for one in layer.modulators.items()]
+    used = {called for _, called in meant}
+    for called in sorted({*out.values()}):
+        several = sorted({one for one, other in meant if other == called})
+        if len(several) > 1:
+            say = f"{quoted(called)} would be the name of {' and '.join(several)}"
+            raise CircuitError(f"{where}: {say}")
     for one in {*out.values()} & {name, *layers} | used & {name}:
         raise CircuitError(f"{where}: {quoted(one)} would name a layer and a modulator")
     return out

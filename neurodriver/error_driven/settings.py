@@ -17,6 +17,11 @@ def _number(default: float, doc: str, name: str) -> Parameter:
     return Parameter(default=default, at_least=0.0, doc=doc, source=axon(name))
 
 
+def _trials(default: float, doc: str, name: str) -> Parameter:
+    """Return the description of a time constant in trials."""
+    return Parameter(default=default, at_least=1.0, doc=doc, source=axon(name))
+
+
 LAYER = {
     "nominal": _number(0.1, "share of units that is expected to be active", "Inhib.ActAvg.Nominal"),
     "rate_factor": _number(
@@ -41,7 +46,7 @@ LAYER = {
     "gi_adapts": _number(
         False, "whether gi_mult changes slowly with the mean activity", "Inhib.ActAvg.AdaptGi"
     ),
-    "tau_average": _number(
+    "tau_average": _trials(
         20.0, "time constant of the long-term averages of activity, in trials",
         "Acts.Dt.LongAvgTau",
     ),
@@ -67,7 +72,8 @@ PATH = {
     "delay": _number(2.0, "a spike arrives delay + 1 cycles after it was fired", "Com.Delay"),
     "learn": _number(True, "whether weights change", "Learn.Learn"),
     "hebb": _number(
-        False, "whether the rule is Hebbian, instead of driven by errors", "Learn.Hebb.On"
+        False, "whether the rule is Hebbian, instead of driven by errors; not in striatal paths",
+        "Learn.Hebb.On",
     ),
     "lrate": _number(0.04, "learning rate", "Learn.LRate.Base"),
     "mean": _number(0.5, "mean of the initial weights", "SWts.Init.Mean"),
@@ -82,7 +88,7 @@ PATH = {
         0.0, "a synapse learns where its product of traces is larger; in striatal paths, where "
         "CaD of the receiver is larger", "Learn.DWt.LearnThr",
     ),
-    "tau_trace": _number(
+    "tau_trace": _trials(
         1.0, "average of these products, in trials; 1: none. Hebbian and striatal paths, "
         "and paths into targets, have none", "Learn.DWt.SynTraceTau",
     ),

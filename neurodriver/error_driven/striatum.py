@@ -26,7 +26,7 @@ def _number(default: float, doc: str, name: str, most: float = float("inf")) -> 
 
 MATRIX_PARAMETERS = {
     "d2": _number(
-        0.0, "1 if the units have D2 receptors (NoGo) instead of D1 (Go)",
+        0.0, "share of D2 receptors, instead of D1: 0 in Go units, 1 in NoGo units",
         "Learn.NeuroMod.DAMod is D2Mod", 1.0,
     ),
     "da_gain": _number(
@@ -40,6 +40,9 @@ MATRIX_PARAMETERS = {
     ),
 }  # fmt: skip
 """Parameters of a unit of the striatum."""
+
+READ_BY_PATHS = ("d2", "burst_gain", "dip_gain", "ach_rate")
+"""Those that striatal paths read once, when a network is built."""
 
 _DOPAMINE = {"da_sign": "1 - 2 * d2"}
 

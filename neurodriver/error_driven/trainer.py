@@ -22,9 +22,10 @@ from neurodriver.arguments import (
 from neurodriver.errors import RequestError, near, quoted
 
 from .changes import STORED
-from .network import NetworkPath
+from .network import NetworkLayer, NetworkPath
 from .settings import path_name
 from .statistics import Log
+from .striatum import READ_BY_PATHS
 from .table import side_by_side
 from .trials import Trials
 from .weights_file import read_columns, write_columns
@@ -39,6 +40,13 @@ def _shown(value: object, name: str) -> object:
     if isinstance(value, str | bytes) or not isinstance(value, Iterable):
         raise ArgumentError(f"{name} must yield what is shown in each trial, got {value!r:.60}")
     return value
+
+
+def _may_change(layer: NetworkLayer, name: str) -> None:
+    """Raise RequestError for a parameter that paths into a layer have read."""
+    if layer.modulators and name in READ_BY_PATHS:
+        say = f"{name} is read by paths when a network is built; give it to Network.set before"
+        raise RequestError(f"layer {quoted(layer.name)}: {say}")
 
 
 class Trainer(Trials):
@@ -118,8 +126,11 @@ class Trainer(Trials):
         Parameters
         ----------
         record : mapping of str to str, optional
-            Layer -> state whose values at the end of each trial are `Log.recorded`.
+            Layer -> state whose values at the end of each trial are `Log.recorded`. A name that is
+            not there is told before the first trial.
         """
+        for layer, name in (record or {}).items():
+            self.get(layer, name)
         return self._epochs(iter(environment), 1, trials, False, None, record or {})
 
     def _epochs(
@@ -298,6 +309,7 @@ class Trainer(Trials):
         sets another value for each item.
         """
         found = self._layer(layer)
+        _may_change(found, name)
         given = np.asarray(value, np.float64)
         if self.items is not None and given.shape == (self.count, *found.shape):
             given = given.reshape(self.count, -1)

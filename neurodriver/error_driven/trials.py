@@ -266,7 +266,8 @@ class Trials:
         several = self.items is not None
         fits = values.size == self.count * count
         fits &= values.shape[:1] == (self.count,) if several else True
-        if not fits or not np.isfinite(values).all():
+        most = np.finfo(self.lpu.simulation.program.dtype).max
+        if not fits or not (np.abs(values) <= most).all():
             items = f" for each of {self.count} items" if several else ""
             what, s = ("modulator", "") if modulator else ("layer", "s")
             want = f"{count} finite number{s} {'is' if modulator else 'are'} needed{items}"

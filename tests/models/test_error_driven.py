@@ -279,6 +279,8 @@ def test_single_precision() -> None:
         sim.cycle(200)
         near(sim, "Hidden", Act=0.56933826, Ge=0.43519318, Gi=0.21780372)
         near(sim, "Output", Act=0.69444436, Ge=0.8, Gi=0.48570368)
+        with pytest.raises(nd.NeurodriverError, match="'Input': 4 finite numbers are needed, got"):
+            sim.begin({"Input": [1e300, 0, 0, 0]})  # this is too large for single precision
 
 
 def test_every_parameter_has_a_default_and_a_meaning() -> None:
@@ -325,6 +327,8 @@ FAULTS = {
     "no layer 'Inputs' (did you mean 'Input'?)": lambda n: n.connect("Inputs", "Hidden2"),
     "lrate: must be a finite number (got 'fast')": lambda n: n.set("path", lrate="fast"),
     "tau_e: must be positive (got 0)": lambda n: n.set("layer", tau_e=0),
+    "tau_trace: must be at least 1 (got 0)": lambda n: n.set("path", tau_trace=0),
+    "tau_average: must be at least 1 (got 0)": lambda n: n.set("layer", tau_average=0),
     "must be a multiple of 10 cycles (got 55)": lambda n: Network(minus=55),
     "a trial has at most 200 cycles": lambda n: Network(minus=200),
     "items: a whole number from 1 on (got 0)": lambda n: Trainer(n, items=0),

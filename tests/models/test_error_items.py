@@ -68,6 +68,11 @@ def test_what_items_are_shown() -> None:
         ):
             with pytest.raises(nd.NeurodriverError, match=message):
                 sim.begin(given)
+        step = sim.lpu.step
+        for record in ({"Hidden": "ActN"}, {"Hiden": "ActM"}):
+            with pytest.raises(nd.NeurodriverError, match="did you mean"):
+                sim.test(both, 2, record=record)
+        assert sim.lpu.step == step  # before the first trial
         with pytest.raises(nd.NeurodriverError, match="a multiple of the 2 items is needed"):
             sim.test(both, trials=3)
         with pytest.raises(nd.NeurodriverError, match="values of equal layers"):

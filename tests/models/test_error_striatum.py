@@ -28,6 +28,7 @@ from neurodriver.error_driven import Trainer, circuit_of
 from neurodriver.error_driven.striatum import (
     LEVELS,
     MATRIX_PARAMETERS,
+    READ_BY_PATHS,
     AxonMatrixNeuron,
     AxonMatrixPoolNeuron,
 )
@@ -191,6 +192,13 @@ FAULTS: dict[str, Callable[[Any], Any]] = {
     "layer 'b', modulators: 'Input' would name a layer and a modulator": lambda n: n.layer(
         "b", "matrix", 2, modulators={"dopamine": "Input"}
     ),
+    "layer 'b', modulators: 'reward' would be the name of dopamine and reward": lambda n: n.layer(
+        "b", "matrix", 2, modulators={"dopamine": "reward"}
+    ),
+    "layer 'b', modulators: 'VTA' would be the name of acetylcholine and dopamine": lambda n: (
+        n.layer("a", "matrix", 2, modulators={"dopamine": "VTA"}),
+        n.layer("b", "matrix", 2, modulators={"acetylcholine": "VTA"}),
+    ),
     "layer 'reward', modulators: 'reward' would name a layer and a modulator": lambda n: (
         n.layer("b", "matrix", 2),
         n.layer("reward", "input", 2),
@@ -223,3 +231,24 @@ def test_levels_within_a_trial() -> None:
             sim.begin({"dopamine": [1, 2]})
         with pytest.raises(nd.NeurodriverError, match=r"'rewards' \(did you mean 'reward'\?\)"):
             sim.begin({"rewards": 1})
+
+
+def test_a_layer_without_activity_before_the_last_cycle() -> None:
+    """Its traces have no factor of the receiver's activity, as it has no greatest CaD."""
+    with Trainer(striatum()) as sim:
+        for name in LAYERS:
+            sim.set(name, "threshold", 1)
+        sim.begin({"Cue": CUE[0]})
+        sim.cycle(199)
+        for name in LAYERS:
+            sim.set(name, "threshold", -100)
+        sim.cycle()
+        sim.end()
+        for name in LAYERS:
+            rise = sim.get(name, "CaP") - sim.get(name, "CaD")
+            expected = np.outer(rise, sim.get("Cue", "CaD"))
+            assert np.allclose(sim.path("Cue", name, "Tr"), expected, rtol=1e-5)
+            assert expected.max() > 0.001
+        for name in READ_BY_PATHS:
+            with pytest.raises(nd.NeurodriverError, match=f"{name} is read by paths"):
+                sim.set("Go", name, 1)
