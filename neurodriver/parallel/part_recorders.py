@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -37,6 +38,10 @@ class Arrived:
     blocks: Sequence[Sequence[Block]]
     read: Block | None
     step: int
+
+
+Put = Callable[[Arrived | Block], None]
+"""Takes what has been recorded, maybe put together."""
 
 
 class WholeRecording:
@@ -208,7 +213,7 @@ class WholeRecording:
         shown = not group.is_port and (not group.hidden or self.recorder.lenient)
         return shown and variable in group.model.updates
 
-    def follow(self, parts: Sequence[PartRecorder | None], put: Callable[[Block], None]) -> None:
+    def follow(self, parts: Sequence[PartRecorder | None], put: Put) -> None:
         """Put blocks together as soon as all parts, which are in this process, have come so far.
 
         Parameters
@@ -220,13 +225,17 @@ class WholeRecording:
             if one is not None and not self.recorder.per_step:
                 one.arrived = partial(self._follow, parts, put)
 
-    def _follow(self, parts: Sequence[PartRecorder | None], put: Callable[[Block], None]) -> None:
+    def _follow(self, parts: Sequence[PartRecorder | None], put: Put) -> None:
         with self._joining:
             step = min(one.step for one in parts if one is not None)
             if step > self._joined:
                 self._joined = step
                 blocks = [one.take(step) if one else [] for one in parts]
-                put(self._together(Arrived(blocks, None, step)))
+                arrived = Arrived(blocks, None, step)
+                found: Arrived | Block = arrived
+                with contextlib.suppress(Exception):  # then `append` fails, and so the recorder
+                    found = self._together(arrived)
+                put(found)
 
     def append(self, arrived: Arrived | Block) -> None:
         """Give the recorder what all parts have recorded up to a step, maybe put together."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ from support import DT
 import neurodriver as nd
 from neurodriver.parallel import event_merge
 from neurodriver.parallel.part_blocks import PartRecorder
+from neurodriver.parallel.part_recorders import Arrived, WholeRecording
 from neurodriver.recorders.base import Block, Columns, RecordingPlan
 
 
@@ -81,3 +84,25 @@ def test_within_a_slice(monkeypatch: pytest.MonkeyPatch) -> None:
     assert seen == sorted(seen) and len(set(seen)) > 20
     for one, other in zip(*found, strict=True):
         assert np.array_equal(one, other) and len(one)
+
+
+def test_what_cannot_be_put_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is tried again in the thread of the recorder, whose failure it is if it fails there."""
+    circuit = nd.Circuit.from_arrays([(Halving, 8, {}, None)])
+    together = WholeRecording._together
+    fails: Iterator[bool] = iter([True])
+
+    def failing(self: WholeRecording, arrived: Arrived) -> Block:
+        if arrived.step > 10 and next(fails, False):
+            raise MemoryError("no room for these")
+        return together(self, arrived)
+
+    monkeypatch.setattr(WholeRecording, "_together", failing)
+    recorder = nd.MemoryRecorder([("V", None), ("spike_state", None)])
+    with nd.LPU(circuit, DT, recorders=[recorder], parts=2) as lpu:
+        lpu.run(steps=90)
+        assert recorder.get("V").shape == (90, 8)
+        fails = itertools.repeat(True)
+        with pytest.raises(MemoryError, match="no room for these"):
+            lpu.run(steps=10)
+    assert len(recorder.get("V")) == 90
