@@ -245,12 +245,12 @@ def test_shares_of_warps(wanted: list[int], warps: int) -> None:
     for n, (first, number) in zip(wanted, found, strict=True):
         assert 0 <= first < first + number <= warps
         if (first, number) in large:
-            assert first == 0 and 2 * number >= warps
+            assert first + number == warps and 2 * number >= warps
         else:
-            assert number <= n and all(first >= number for _, number in large)
+            assert number <= n and all(first + number <= begin for begin, _ in large)
 
 
 def test_a_small_set_keeps_no_others_waiting() -> None:
     """Shares of a network with one large set, and of many small sets."""
-    assert shares_of([3000, 32], 256) == [(0, 224), (224, 32)]
-    assert shares_of([4, 4], 256) == [(248, 4), (252, 4)]
+    assert shares_of([3000, 32], 256) == [(32, 224), (0, 32)]
+    assert shares_of([4, 4], 256) == [(0, 4), (4, 4)]

@@ -11,8 +11,8 @@ SMALL = 8
 def shares_of(wanted: Sequence[int], warps: int) -> list[tuple[int, int]]:
     """Return which warps work for each set of connections: the first one, and how many.
 
-    Small sets have warps of their own: if possible, a warp works for one small set only. At least
-    half of the warps are left to large sets.
+    Small sets have the first warps, which have no components in most circuits. If possible, a warp
+    works for one small set only. At least half of the warps are left to large sets.
 
     Parameters
     ----------
@@ -25,10 +25,10 @@ def shares_of(wanted: Sequence[int], warps: int) -> list[tuple[int, int]]:
     out, at = [], 0
     for n in wanted:
         if n * SMALL > warps:
-            out.append((0, left))
+            out.append((own, left))
             continue
         n = min(n, own)
         at = 0 if at + n > own else at
-        out.append((left + at, n))
+        out.append((at, n))
         at += n
     return out

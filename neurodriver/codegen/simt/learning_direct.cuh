@@ -77,7 +77,7 @@ struct nd_learning_direct : nd_learning_pieces<Synapses, Intervals, Code, Slot> 
     }
 
     /* Whether this warp has something to do when the arrivals are done. */
-    ND_MEMBER bool after() const { return keeps() || this->last_first() * ND_TOGETHER < this->targets; }
+    ND_MEMBER bool after() const { return keeps() || warp() * ND_TOGETHER < this->targets; }
 
     /* Doses of step n by the element of this thread. */
     ND_MEMBER int dose_of(int v, int n) const
@@ -94,7 +94,7 @@ struct nd_learning_direct : nd_learning_pieces<Synapses, Intervals, Code, Slot> 
     }
 
     /* Whether this warp keeps the books. It has no components in most circuits. */
-    ND_MEMBER bool keeps() const { return this->last_first() == warps / 2; }
+    ND_MEMBER bool keeps() const { return warp() == warps / 2; }
 
     /* Add the doses of step n to the modulators, by a warp, when all have seen them. */
     ND_MEMBER void settle_doses(int n)

@@ -66,14 +66,6 @@ template <class Synapses, typename Code, typename Slot> struct nd_learning_rows 
     ND_MEMBER int thread() const { return warp() * ND_WARP + nd_lane(); }
     ND_MEMBER int threads() const { return warps * ND_WARP; }
 
-    /* The number of this warp where the last warps of each block come first: the first ones have
-     * components. */
-    ND_MEMBER int last_first() const
-    {
-        const int each = ND_THREADS / ND_WARP, blocks = warps / each;
-        return !ND_DIRECT || warp() >= blocks * each ? warp() : (each - 1 - warp() % each) * blocks + warp() / each;
-    }
-
     ND_MEMBER nd_source_row row_of(int row) const
     {
         const int4 x = __ldg(about + 2 * row), y = __ldg(about + 2 * row + 1);
@@ -86,7 +78,7 @@ template <class Synapses, typename Code, typename Slot> struct nd_learning_rows 
         if (!to.ring) return;
         const int part = nd_lane() / ND_TOGETHER, parts = ND_WARP / ND_TOGETHER;
         ND_ROLLED
-        for (int base = last_first() * ND_TOGETHER; base < targets; base += warps * ND_TOGETHER) {
+        for (int base = warp() * ND_TOGETHER; base < targets; base += warps * ND_TOGETHER) {
             const int mine = base + nd_lane() % ND_TOGETHER, j = first_place + mine;
             unsigned bits = 0;
             for (int row = lo + part; row <= hi; row += ND_LOOK * parts) {
