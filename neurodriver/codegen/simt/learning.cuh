@@ -89,10 +89,7 @@ struct nd_learning : nd_learning_direct<Synapses, Intervals, Code, Slot> {
             if (ND_DIRECT && first_of_all) mark(true, hi);
         } else if (phase == ND_LEARN_AFTER && ND_DIRECT) {
             find_spikes(hi, hi);
-            if (!this->keeps()) return true;
-            const long long done = swept[ND_SWEPT_BEFORE], texts_run = swept[ND_TEXTS_RUN_BEFORE];
-            this->settle_doses(hi);     /* after these loads, so that all are under way at once */
-            if (nd_lane() == 0) swept[ND_SWEPT] = done, swept[ND_TEXTS_RUN] = texts_run;
+            if (this->keeps()) this->settle_doses(hi);
         } else if (phase == ND_LEARN_AFTER) {
             const bool due = !Intervals::WAIT && hi + 1 < last && Intervals::due(hi + 1);
             const bool sweeps = due || Rule::STEPS || swept[ND_FULL] == hi + 1;

@@ -96,9 +96,11 @@ struct nd_learning_direct : nd_learning_pieces<Synapses, Intervals, Code, Slot> 
     /* Whether this warp keeps the books. It has no components in most circuits. */
     ND_MEMBER bool keeps() const { return warp() == warps / 2; }
 
-    /* Add the doses of step n to the modulators, by a warp, when all have seen them. */
+    /* Add the doses of step n to the modulators, by a warp, when all have seen them. Note what has been
+     * swept: it is loaded first, so that all loads are under way at once. */
     ND_MEMBER void settle_doses(int n)
     {
+        const long long done = swept[ND_SWEPT_BEFORE], texts_run = swept[ND_TEXTS_RUN_BEFORE];
         this->take_modulators(false);
         count_all_doses(n);
         for (int v = 0; v < MODULATORS; ++v) {
@@ -109,5 +111,6 @@ struct nd_learning_direct : nd_learning_pieces<Synapses, Intervals, Code, Slot> 
             this->dosed[v] = synapses.dosed[v];
         }
         this->keep_levels(n + 1, n + 1);
+        if (nd_lane() == 0) swept[ND_SWEPT] = done, swept[ND_TEXTS_RUN] = texts_run;
     }
 };
