@@ -97,7 +97,7 @@ struct nd_learning_direct : nd_learning_pieces<Synapses, Intervals, Code, Slot> 
     ND_MEMBER bool keeps() const { return warp() == warps / 2; }
 
     /* Add the doses of step n to the modulators, by a warp, when all have seen them. Note what has been
-     * swept: it is loaded first, so that all loads are under way at once. */
+     * swept: it is loaded first, so that all loads are in flight at once. */
     ND_MEMBER void settle_doses(int n)
     {
         const long long done = swept[ND_SWEPT_BEFORE], texts_run = swept[ND_TEXTS_RUN_BEFORE];
