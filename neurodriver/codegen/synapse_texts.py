@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ..model.language import Checked, tree, used
-from ..model.language.words import FUNCTIONS, MORE
+from ..model.language.words import FUNCTIONS
 from ..model.synapse_texts import SynapseTexts
 from ..model.text import block
 from ..native.headers import INLINE, header
@@ -262,14 +262,7 @@ class _SynapseWriter(CText):
         from using vectors.
         """
         texts = self.texts
-        known = {
-            *FUNCTIONS,
-            *MORE,
-            *texts.numbers,
-            *texts.vectors,
-            *texts.sums(self.text),
-            "inputs",
-        }
+        known = {*FUNCTIONS, *texts.numbers, *texts.vectors, *texts.sums(self.text), "inputs"}
         known |= {f"post_{one}" for one in (*texts.states, *texts.given, *texts.given_once)}
         for one in _statements(body):
             if not isinstance(one, tree.Declaration) or not one.const or one.value is None:

@@ -33,7 +33,9 @@ TEXTS = SynapseTexts(
             real product = 0;
             for (int b = 0; b < 3; ++b) product += parts[b] * pre.v[b] * post.v[b];
             trace += share * (product - trace);
-            add(rate * trace * fmin(post.factor, post.most) * (1 + post.x - pre.x));
+            const real bound = fmin(post.factor, post.most);  // it is equal for all synapses
+            const real round = pre.x, apart = post.x - round;
+            add(rate * trace * bound * (1 + apart));
             """,
             where="post.x > 0.6",
         ),
