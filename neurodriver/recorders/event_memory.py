@@ -9,6 +9,9 @@ _FIRST = 1 << 25
 """Events of the first piece at most. Its pages take memory only when they are written, and large
 arrays have large pages, which are faster to get."""
 
+_FEW = 1 << 20
+"""So many events are copied in some milliseconds."""
+
 Events = tuple[npt.NDArray[np.float64], npt.NDArray[np.int32]]
 """Times and column indices."""
 
@@ -16,7 +19,7 @@ Events = tuple[npt.NDArray[np.float64], npt.NDArray[np.int32]]
 class EventMemory:
     """Keeps times and column indices of events.
 
-    No event is copied again, unless there are more than fit into the first piece. One thread may
+    Few events are copied again, unless there are more than fit into the first piece. One thread may
     append while another one reads.
 
     Parameters
@@ -36,10 +39,16 @@ class EventMemory:
         new = len(time)
         if begin + new > len(piece[0]):
             before = self._held
-            piece, begin = _piece(max(2 * len(piece[0]), new)), 0
+            piece, begin = _piece(max(2 * len(piece[0]), new), new), 0
         piece[0][begin : begin + new] = time
         piece[1][begin : begin + new] = index
         self._held = [*before, (piece, begin + new)]
+
+    def trim(self) -> None:
+        """Give most of a large piece back that holds few events; as many again have room."""
+        count = sum(n for _, n in self._held)
+        if count <= _FEW and len(self._held[-1][0][0]) > 4 * count:
+            self._held = [(self._copied(), count)]
 
     def so_far(self) -> Events:
         """Return a copy of times and indices of all events."""
@@ -52,18 +61,25 @@ class EventMemory:
         Events that follow do not change these arrays.
         """
         if len(self._held) > 1:
-            every = self.so_far()
-            self._held = [(every, len(every[0]))]
+            self._held = [(self._copied(), sum(n for _, n in self._held))]
         (((time, index), count),) = self._held
         return time[:count], index[:count]
 
+    def _copied(self) -> Events:
+        """Return a piece with all events, and room for as many again."""
+        count = sum(n for _, n in self._held)
+        time, index = _piece(2 * count, count)
+        np.concatenate([one[:n] for (one, _), n in self._held], out=time[:count])
+        np.concatenate([one[:n] for (_, one), n in self._held], out=index[:count])
+        return time, index
 
-def _piece(events: int) -> Events:
+
+def _piece(events: int, least: int = 1 << 20) -> Events:
     """Return arrays of so many elements, or of fewer where there is no address space for them."""
     while True:
         try:
             return np.empty(events), np.empty(events, np.int32)
         except MemoryError:
-            if events < 1 << 20:
+            if events <= least:
                 raise
-            events //= 2
+            events = max(events // 2, least)

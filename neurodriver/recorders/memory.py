@@ -196,9 +196,11 @@ class MemoryRecorder(Recorder):
         plan = self.plan
         for columns in plan.columns:
             name, parts = columns.variable, self._parts.pop(columns.variable, [])
-            if name in self._whole:
+            if columns.events:
+                self._events[name].trim()
+            elif name in self._whole:
                 self._data[name] = self._whole.pop(name)[: self._progress.rows]
-            elif not columns.events:
+            else:
                 self._data[name] = _joined_rows(parts, columns, plan)
         self._closed_plan = plan
 

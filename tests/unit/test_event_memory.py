@@ -21,7 +21,9 @@ def test_what_was_appended(first: int, most: int | None, monkeypatch: pytest.Mon
         times.append(rng.random(count))
         memory.append(times[-1], np.arange(count, dtype=np.int32))
         read.append(memory.so_far())
+    memory.trim()
     time, index = memory.whole()
+    assert time.base is not None and len(time.base) <= max(4 * len(time), first)
     memory.append(np.ones(2000), np.ones(2000, np.int32))  # changes nothing of what was read
     assert time.dtype == np.float64 and index.dtype == np.int32
     assert memory.whole()[0][: len(time)].tobytes() == time.tobytes()
@@ -48,3 +50,14 @@ def test_little_address_space(monkeypatch: pytest.MonkeyPatch) -> None:
     memory.append(np.ones(5), np.ones(5, np.int32))
     assert asked == [1 << 25, 1 << 24, 1 << 23, 1 << 23]
     assert len(memory.whole()[0]) == 5
+
+
+def test_later_events_lie_behind_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are not all copied whenever somebody reads them."""
+    monkeypatch.setattr(event_memory, "_FIRST", 8)
+    memory, read = EventMemory(), []
+    for _ in range(100):
+        memory.append(np.ones(5), np.ones(5, np.int32))
+        memory.trim()
+        read.append(memory.whole()[0].base)
+    assert len(memory.whole()[0]) == 500 and len({id(one) for one in read}) < 12
