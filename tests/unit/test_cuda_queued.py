@@ -71,7 +71,9 @@ def test_where_the_library_uses_another_stream_the_host_waits(lpu: nd.LPU, strea
     assert not launches(lpu)
 
 
-def test_a_value_that_is_not_finite_is_told_at_the_end(lpu: nd.LPU) -> None:
+@pytest.mark.parametrize("reads", [False, True])
+def test_a_value_that_is_not_finite_is_told_at_the_end(lpu: nd.LPU, reads: bool) -> None:
+    """Whether or not somebody has waited for the device before."""
     lpu.advance(1)
     shared(lpu).__dlpack__(stream=DEFAULT)
     lpu.advance(3)
@@ -79,6 +81,7 @@ def test_a_value_that_is_not_finite_is_told_at_the_end(lpu: nd.LPU) -> None:
     record = np.array([1, 2, 7, 0, 0, 0, np.float64(np.nan).view(np.int64), 0])
     there = at(backend.binding.pool.address[FAULT], (8,), np.int64)
     backend.device.queue.append(lambda: there.__setitem__(slice(None), record))
+    assert not reads or lpu["Halving"].V.any()
     with pytest.raises(nd.NonFiniteError, match="is nan at step 3"):
         lpu.finish()
 
