@@ -24,9 +24,9 @@ from .neuron import (
     AxonSpikes,
 )
 from .neuron_text import UNIT
-from .starts import Weights, first_weights
+from .starts import Weights, first_weights, most_weight
 from .striatum import AxonMatrixNeuron, AxonMatrixPoolNeuron
-from .synapse import MOST_WEIGHT, AxonSynapse, carried
+from .synapse import AxonSynapse, carried
 
 CYCLE = 1e-3
 """Length of a cycle, which is one step, in s."""
@@ -186,7 +186,7 @@ def _joined(
         weight.append(carried(weights[path.name].weight[order], network.scale(path)))
         delay.append((int(network.parameters(path)["delay"]) + 1) * CYCLE)
     delays = np.repeat(delay, [len(one) for one in source]) if len({*delay}) > 1 else delay[0]
-    most = MOST_WEIGHT * max(network.scale(path) for path in paths)
+    most = max(most_weight(network.parameters(path)) * network.scale(path) for path in paths)
     return Connections(
         SPIKES,
         conductance,

@@ -105,8 +105,12 @@ PATH = {
     ),
     "swt_adapts": _number(True, "whether structural weights change", "SWts.Adapt.On"),
     "swt_rate": _number(0.1, "learning rate of structural weights", "SWts.Adapt.LRate"),
-    "swt_least": _number(0.2, "smallest structural weight", "SWts.Limit.Min"),
-    "swt_most": _number(0.8, "largest structural weight", "SWts.Limit.Max"),
+    "swt_least": Parameter(
+        default=0.2, above=0.0, doc="smallest structural weight", source=axon("SWts.Limit.Min")
+    ),
+    "swt_most": Parameter(
+        default=0.8, above=0.0, doc="largest structural weight", source=axon("SWts.Limit.Max")
+    ),
 }  # fmt: skip
 """Parameters of a path."""
 
@@ -197,6 +201,8 @@ def value_of(what: str, name: str, given: Any, where: str) -> float | bool:
         raise CircuitError(f"{where}, {name}: must be a finite number (got {given!r:.60})")
     if isinstance(default, bool):
         return bool(number)
+    if name == "delay" and number % 1:
+        raise CircuitError(f"{where}, delay: must be a whole number of cycles (got {number:g})")
     if not (rule.at_least <= number <= rule.at_most and number > rule.above):
         raise CircuitError(f"{where}, {name}: must be {rule.allowed()} (got {number:g})")
     return number

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
+from neurodriver.errors import CircuitError, quoted
 
 from .contrast import contrast, linear_of
 from .network import Network, NetworkLayer, NetworkPath
@@ -16,6 +19,10 @@ Reals = NDArray[np.float64]
 
 _WEIGHTS, _AVERAGES = 1, 2
 """Numbers of the streams of random numbers."""
+
+
+PLAIN = 0.5
+"""Structural weight where structural weights are all equal: into layers with targets, for one."""
 
 
 @dataclass
@@ -48,6 +55,11 @@ class Weights:
         self.linear = linear_of(weight, self.structural)
 
 
+def most_weight(own: Mapping[str, float | bool]) -> float:
+    """Return the largest weight of a path with some parameters: twice a structural weight."""
+    return 2 * max(float(own["swt_most"]), PLAIN)
+
+
 def first_weights(network: Network) -> dict[str, Weights]:
     """Return the initial weights of all paths of a network: name -> weights."""
     out = {path.name: _first(network, path) for path in network.paths.values()}
@@ -73,7 +85,10 @@ def _first(network: Network, path: NetworkPath) -> Weights:
     m = len(path.pairs)
     drawn = own["var"] * generator(network, _WEIGHTS, path.number).uniform(-1, 1, m)
     limits = own["swt_least"], own["swt_most"]
-    structural = np.full(m, 0.5)
+    if limits[0] > limits[1]:
+        say = "swt_least must be at most swt_most (got {:g} and {:g})".format(*limits)
+        raise CircuitError(f"path {quoted(path.name)}: {say}")
+    structural = np.full(m, PLAIN)
     plain = path.receiver.learns_by_target
     if not plain and own["spct"] > 0:
         structural = np.clip(own["mean"] + own["spct"] * drawn, *limits)
@@ -82,6 +97,10 @@ def _first(network: Network, path: NetworkPath) -> Weights:
     if not plain and own["spct"] > 0 and path.pairs.inputs > 1:
         made.structural = _centred(path.pairs, structural, own["mean"], limits)
         made.renew()
+    least, most = made.weight.min(), made.weight.max()
+    if least < 0 or most > most_weight(own):
+        say = f"initial weights lie from 0 to {most_weight(own):g} (got {least:g} to {most:g})"
+        raise CircuitError(f"path {quoted(path.name)}: {say}; take another mean, or a smaller var")
     return made
 
 

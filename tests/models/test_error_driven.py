@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -314,7 +314,7 @@ def flat_pools() -> Network:
     return net
 
 
-FAULTS = {
+FAULTS: dict[str, Callable[[Any], Any]] = {
     "no layer parameter 'nominel' (did you mean 'nominal'?)": lambda n: n.set("layer", nominel=1),
     "no layer or path 'Outputs' (did you mean 'Output'?)": lambda n: n.set("#Outputs", gi=1),
     "a selector is 'layer', 'path', '.kind' or '#name'": lambda n: n.set("Output", gi=1),
@@ -327,6 +327,16 @@ FAULTS = {
     "no layer 'Inputs' (did you mean 'Input'?)": lambda n: n.connect("Inputs", "Hidden2"),
     "lrate: must be a finite number (got 'fast')": lambda n: n.set("path", lrate="fast"),
     "tau_e: must be positive (got 0)": lambda n: n.set("layer", tau_e=0),
+    "delay: must be a whole number of cycles (got 2.5)": lambda n: n.set("path", delay=2.5),
+    "swt_least: must be positive (got 0)": lambda n: n.set("path", swt_least=0),
+    "path 'InputToHidden1': swt_least must be at most swt_most (got 0.9 and 0.8)": lambda n: (
+        n.set("path", swt_least=0.9),
+        circuit_of(n),
+    ),
+    "path 'Hidden2ToOutput': initial weights lie from 0 to 1.6 (got -0.3": lambda n: (
+        n.set("path", var=0.9),
+        circuit_of(n),
+    ),
     "tau_trace: must be at least 1 (got 0)": lambda n: n.set("path", tau_trace=0),
     "tau_average: must be at least 1 (got 0)": lambda n: n.set("layer", tau_average=0),
     "must be a multiple of 10 cycles (got 55)": lambda n: Network(minus=55),
@@ -344,6 +354,15 @@ def test_faults_are_named(message: str) -> None:
     with pytest.raises(nd.NeurodriverError) as error:
         FAULTS[message](associator(2))
     assert message in str(error.value)
+
+
+def test_structural_weights_above_the_default() -> None:
+    """Synapses may carry twice as much as ``swt_most``, also if it is larger than by default."""
+    net = four_units()
+    net.set("path", swt_most=1.9, mean=1.7, var=0.2, spct=1)
+    (links,) = circuit_of(net).connections
+    most = 2 * 1.9 * max(net.scale(path) for path in net.paths.values())
+    assert links.plasticity is not None and links.plasticity.values["w_max"] == most
 
 
 def test_what_is_shown_is_checked(plain: Trainer) -> None:
