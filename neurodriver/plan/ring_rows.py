@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from ..circuit.circuit import Circuit, Connections
+from ..circuit.drawn import Drawn
 from ..circuit.pointers import pointers
 from ..model.kinds import VariableKind
 from .delays import Spread, longest, read_by_rules
@@ -84,7 +85,7 @@ def ring_rows(
     rows = longest(circuit, dt, spread, drawn, outsiders(circuit, target))
     rows |= {v: max(rows.get(v, 1), back) for v, back in uses.by_rules.items()}
     steps = 1
-    if longest_window > 1 and not (pointed or (target.threads and _ends_windows(circuit, uses))):
+    if longest_window > 1 and not (pointed or _ends_windows(circuit, uses, target)):
         steps = min(window(circuit, dt, spread, drawn_accesses, drawn, target), longest_window)
     rows |= _of_windows(circuit, rows, steps, uses)
     for one in pointed:
@@ -95,19 +96,22 @@ def ring_rows(
     return rows, steps
 
 
-def _ends_windows(circuit: Circuit, uses: Uses) -> bool:
-    """Whether what enters a circuit on a GPU leaves windows of one step.
+def _ends_windows(circuit: Circuit, uses: Uses, target: Target) -> bool:
+    """Whether windows have one step because of spikes that nobody reads, or of what enters.
 
-    Connections from ports are summed by target, but for those of sources in other parts, and
-    synapses that learn read rows between windows. Rows of many steps do not pay where nothing joins
-    components.
+    Where nothing joins components, rows of many steps do not pay. On a GPU, connections from ports
+    are summed by target, but for those of sources in other parts, and synapses that learn read rows
+    between windows.
     """
+    joined = any(isinstance(links, Drawn) or len(links) for links in circuit.connections)
+    if not target.threads:
+        return not joined and bool(circuit.kinds.updated(VariableKind.EVENT))
     if any(links.plasticity is not None for links in circuit.connections):
         return bool(uses.enters)
     imports = [group.sends for group in circuit.groups if group.is_port]
     if uses.elsewhere and not (imports and all(imports)):
         return True
-    return bool(uses.injected and not any(map(len, circuit.connections)))
+    return bool(uses.injected) and not joined
 
 
 def _of_windows(

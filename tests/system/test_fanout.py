@@ -285,6 +285,7 @@ def test_windows_of_several_steps(dtype: str, noted: int, monkeypatch: pytest.Mo
     assert program.window == 7
     assert compile_circuit(made, DT, dtype, plans=False).window == 1
     assert compile_circuit(circuit("any", (1, 20)), DT).window == 1
+    assert compile_circuit(made.with_parts(made.groups, ()), DT).window == 1
     record = [("V", None), ("spike_state", None)]
     one = simulate(made, DT, 150, (), record, dtype=dtype, plans=False)
     for how in (
