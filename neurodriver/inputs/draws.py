@@ -27,7 +27,7 @@ class _DrawStruct(ct.Structure):
 def _library(dtype: str) -> ct.CDLL:
     """Return the compiled functions for one working type."""
     head = f"/* random inputs */\n#define ND_FN {INLINE}\n"
-    names = ("native/math.h", "native/philox.h", "native/draws.h")
+    names = ("native/math.h", "native/philox.h", "native/draws.h", "native/trains.h")
     real = "float" if dtype == "float32" else "double"
     return build([(head + "\n".join(map(header, names)), (f"-DREAL={real}",))])[0]
 

@@ -14,7 +14,7 @@ from .base import EventChunk
 from .draws import Draws
 
 BLOCK = 256
-"""Steps of a block, as ``ND_BLOCK`` of ``native/draws.h``."""
+"""Steps of a block, as ``ND_BLOCK`` of ``native/trains.h``."""
 
 SELDOM = 0.5
 """Mean number of events of a uid and step up to which they are drawn by blocks.
@@ -140,33 +140,45 @@ class Trains:
     def events(self, first: int, steps: int, count: int) -> EventChunk:
         """Return the events of some steps from ``first`` on, among ``count`` columns."""
         low, high = first // BLOCK, -(-(first + steps) // BLOCK)
-        if low < self._known.first or low >= self._known.end:
-            self._known = _joined(self._blocks(low, high))
-        elif high > self._known.end:
-            late = self._blocks(self._known.end, high)
-            self._known = _joined([self._known.part(low), *late])
+        known = self._known
+        if not known.first <= low < known.end:
+            self._known = self._blocks(None, low, high)
+        elif high > known.end:
+            self._known = self._blocks(known.part(low), known.end, high)
         known = self._known
         at = first - known.first * BLOCK
         begin = known.begin[at : at + steps + 1]
         return EventChunk(count, begin, known.column, known.value, sound=True)
 
-    def _blocks(self, low: int, high: int) -> list[_Window]:
-        """Return the events of the blocks from ``low`` to ``high - 1``, in one piece or more."""
-        return [self._draw(low, high)] if self._ahead is None else self._ahead.blocks(low, high)
+    def _blocks(self, before: _Window | None, low: int, high: int) -> _Window:
+        """Return the events of the blocks from ``low`` to ``high - 1``, after those ``before``."""
+        if self._ahead is None:
+            return self._draw(low, high, before)
+        some = self._ahead.blocks(low, high)
+        return _joined(some if before is None else [before, *some])
 
-    def _draw(self, low: int, high: int) -> _Window:
-        """Return the events of the blocks from ``low`` to ``high - 1``, drawn here."""
+    def _draw(self, low: int, high: int, before: _Window | None = None) -> _Window:
+        """Return the same, drawn here."""
         blocks = high - low
-        begin = np.zeros(blocks * BLOCK + 1, dtype=np.int64)
         wanted = float(self.mean.sum()) * blocks
         room = int(wanted + 8 * np.sqrt(wanted)) + 32
+        head = 0 if before is None else int(before.begin[-1] - before.begin[0])
         while True:
-            column, value = np.empty(room, dtype=np.int32), np.empty(room, dtype=self._dtype)
+            begin = np.zeros(blocks * BLOCK + 1, dtype=np.int64)
+            column = np.empty(head + room, dtype=np.int32)
+            value = np.empty(head + room, dtype=self._dtype)
             given = self._columns, self.mean, self.none, self.most, int(self.single)
-            self.draws.call("nd_trains", low, value, *given, room, begin, column, steps=blocks)
+            to = room, begin, column[head:]
+            self.draws.call("nd_trains", low, value[head:], *given, *to, steps=blocks)
             if begin[-1] >= 0:
-                return _Window(low, begin, column, value)
+                break
             room *= 2
+        if before is None:
+            return _Window(low, begin, column, value)
+        span = slice(int(before.begin[0]), int(before.begin[-1]))
+        column[:head], value[:head] = before.column[span], before.value[span]
+        begins = np.concatenate([before.begin[:-1] - span.start, begin + head])
+        return _Window(before.first, begins, column, value)
 
 
 class _Ahead:

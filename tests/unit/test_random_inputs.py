@@ -182,6 +182,23 @@ def test_several_events_at_once_are_one_number() -> None:
     assert {1.0, 2.0, 3.0} <= set(np.unique(found[0][1])) and (found[1][1] == 1).all()
 
 
+@pytest.mark.parametrize("threads", [2, 3])
+def test_threads_and_runs_of_blocks(threads: int) -> None:
+    """Columns of several threads, and more blocks than are drawn together, give the same events."""
+    uids, found = [f"n{i}" for i in range(2_500)], []
+    for each in (1, threads):
+        one = PoissonInput("s", uids, np.linspace(0.0, 0.4 / DT, len(uids)), seed=5)
+        one.open(DT, np.dtype("f8"))
+        one.draw_in_threads(each)
+        for begin, steps in ((0, 700), (700, 700), (10_000, 9_000)):
+            chunk = one.chunk(0, begin, steps)
+            assert isinstance(chunk, EventChunk)
+            found.append([chunk.steps_of(), chunk.column[chunk.span], chunk.value[chunk.span]])
+    for first, second in zip(found[:3], found[3:], strict=True):
+        for a, b in zip(first, second, strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
 def test_poisson_rates_of_each_uid() -> None:
     """Each uid has its own rate; rate 0 never fires; 0/1 trains fire with 1 - exp(-rate dt)."""
     rate = np.linspace(0.0, 3000.0, 300)

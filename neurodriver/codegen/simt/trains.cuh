@@ -1,4 +1,4 @@
-/* Event trains of an input, drawn on a device: the events that `native/draws.h` draws on a host.
+/* Event trains of an input, drawn on a device: the events that `native/trains.h` draws on a host.
  *
  * A train has a number of events in each block of ND_TRAIN_BLOCK steps, and each event has a step within the
  * block. `nd_draw_trains` counts the events of each step of some blocks, `nd_place_trains` turns the counts
@@ -6,7 +6,7 @@
  * are added as integers.
  */
 
-enum { ND_TRAIN_BLOCK = 256, ND_HOW_MANY = 1, ND_WHICH_STEP = 2 };    /* ND_BLOCK etc. of native/draws.h */
+enum { ND_TRAIN_BLOCK = 256, ND_HOW_MANY = 1, ND_WHICH_STEP = 2 };    /* ND_BLOCK etc. of native/trains.h */
 
 struct nd_trains {
     const unsigned long long *key;
