@@ -139,16 +139,20 @@ BURST, DIP, GAIN_D, ACH, CREDIT = 1.5, 0.5, 0.3, 0.4, 0.7
 """Factors of dopamine, its effect on conductances, share of acetylcholine, and credit below."""
 
 
-def striatum() -> Network:
+def striatum(pools: bool = False) -> Network:
     """Return Go and NoGo layers with two actions of three units each, and a cue of three units.
 
-    The units of an action are excited when it is taken. NoGo reads dopamine of its own.
+    The units of an action are excited when it is taken. NoGo reads dopamine of its own. Its actions
+    may be ``pools`` that inhibit.
     """
     net = Network(seed=4)
     cue = net.layer("Cue", "input", 3, nominal=0.7)
     action = net.layer("Action", "input", 2, nominal=0.5)
     go = net.layer("Go", "matrix", 6)
-    nogo = net.layer("NoGo", "matrix", 6, d2=True, modulators={"dopamine": "other"})
+    shape = (1, 2, 1, 3) if pools else (6,)
+    nogo = net.layer("NoGo", "matrix", shape, modulators={"dopamine": "other"}, d2=True)
+    if pools:
+        net.set("#NoGo", pool_inhibits=True)
     taken = np.repeat(np.eye(2, dtype=bool), 3, axis=1)
     for layer in (go, nogo):
         net.connect(cue, layer, kind="striatal", lrate=2.0, rel=0.3, credit=CREDIT)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from device_code import check_text
 from error_networks import (
     ACH,
     BURST,
@@ -24,6 +25,8 @@ import neurodriver as nd
 from neurodriver.backends.cpu import live
 from neurodriver.backends.synapse_sets import HostSynapses
 from neurodriver.codegen.generate import generate
+from neurodriver.codegen.simt.device import Part, device_text
+from neurodriver.codegen.simt.shape import Shape
 from neurodriver.error_driven import Trainer, circuit_of
 from neurodriver.error_driven.striatum import (
     LEVELS,
@@ -105,19 +108,20 @@ def test_traces_and_weights() -> None:
     assert max(np.abs(one).max() for one in total.values()) > 1e-3
 
 
-def test_dopamine_multiplies_conductances() -> None:
+@pytest.mark.parametrize("pools", [False, True])
+def test_dopamine_multiplies_conductances(pools: bool) -> None:
     """Excitation and inhibition, in opposite ways for both receptors, and not below 0."""
     names = "VmDend", "VgccM", "VgccH", "GeSyn", "GnmdaSyn", "PoolGi", "GiSyn", "Ge", "Gi"
     dopamine = np.array([0, 0.9, -1.2, 3])
     felt = dopamine * np.where(dopamine > 0, BURST, DIP)
     shown = {"Cue": np.tile(CUE[0], (4, 1)), "Action": np.tile(TAKEN[0], (4, 1))}
-    with Trainer(striatum(), items=4) as sim:
+    with Trainer(striatum(pools), items=4) as sim:
         sim.begin({**shown, "dopamine": dopamine, "other": dopamine})
         sim.cycle(39)
-        before = {layer: {n: sim.get(layer, n) for n in names} for layer in LAYERS}
+        before = {layer: {n: sim.get(layer, n).reshape(4, 6) for n in names} for layer in LAYERS}
         sim.cycle()
         for layer, (_, sign) in LAYERS.items():
-            old, new = before[layer], {n: sim.get(layer, n) for n in names}
+            old, new = before[layer], {n: sim.get(layer, n).reshape(4, 6) for n in names}
             d, gate = old["VmDend"], old["VgccM"] ** 3 * old["VgccH"]
             ge = new["GeSyn"] + 0.006 * new["GnmdaSyn"] * opened(d) + 0.02 * calcium(d) * gate
             effect = np.maximum(1 + sign * GAIN_D * felt, 0)[:, None]
@@ -161,12 +165,12 @@ def test_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     assert left[0] == left[1]
 
 
+@pytest.mark.needs("NVRTC")
 def test_sub_pools_have_the_same_equations() -> None:
-    """Both models add the same parameters, states and text to units; a GPU gets both, too."""
-    net = striatum()
-    net.layer("Pools", "matrix", (1, 2, 2, 2), pool_inhibits=True)
-    made = generate(compile_circuit(circuit_of(net), 1e-3, "float32", target=CUDA))
+    """Both models add the same parameters, states and text to units, and compile for a GPU."""
+    made = generate(compile_circuit(circuit_of(striatum(True)), 1e-3, "float32", target=CUDA))
     kernels = {unit.kernel.name: unit.kernel.text for unit in made.tasks}
+    check_text(device_text([Part(unit.kernel) for unit in made.tasks], "float32", Shape(128)))
     for name in ("AxonMatrixNeuron", "AxonMatrixPoolNeuron"):
         assert "da_gain" in kernels[name] and "da_gain" not in kernels["AxonNeuron"]
     for name in MATRIX_PARAMETERS:
