@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import argparse
 import math
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -53,8 +54,8 @@ FIRST = (5.7, 7.2)
 RISE, DRIVE = 0.14, 1.685
 """Peak of a potential in mV with 9,000 inputs; rate from outside over that of the threshold."""
 
-MU, RATE, DEPRESSION = 0.4, 0.1, 0.0513
-"""Power, learning rate and depression of the paper's rule."""
+RULE = {"learning_rate": 0.1, "alpha": 0.0513, "mu": 0.4, "tau_plus": 15.0, "tau_minus": 30.0}
+"""Numbers of `nd.PowerLawSTDP` with 9,000 inputs."""
 
 
 class Driven(shipped()["LeakyIAFAlphaCurrentDriven"]):
@@ -72,18 +73,24 @@ class Driven(shipped()["LeakyIAFAlphaCurrentDriven"]):
     """
 
 
-def scaled(inputs: int) -> tuple[float, float, float, float, float]:
-    """Return weight (pA), inhibition, learning rate, depression and rate from outside (1/ms)."""
+def scaled(inputs: int) -> tuple[float, float, float]:
+    """Return weight (pA), inhibition and rate from outside (1/ms)."""
     tau, tau_syn, capacitance = (CELL[n] for n in ("time_constant", "tau_exc", "capacitance"))
     ratio, slope = tau / tau_syn, 1.0 / tau_syn - 1.0 / tau
     rise = (-lambert_lower(-math.exp(-1.0 / ratio) / ratio) - 1.0 / ratio) / slope
     decayed = (math.exp(-rise / tau) - math.exp(-rise / tau_syn)) / slope
     peak = math.e / (tau_syn * capacitance * slope) * (decayed - rise * math.exp(-rise / tau_syn))
     more = math.sqrt(9000.0 / inputs)
-    relative = more ** (1.0 - MU)
     weight = RISE * more / peak
     threshold = CELL["threshold"] / (tau / capacitance * weight * math.e * tau_syn)
-    return weight, 4.0 + more, RATE * relative, DEPRESSION / relative, threshold * DRIVE
+    return weight, 4.0 + more, threshold * DRIVE
+
+
+def scaled_rule(inputs: int, rule: Mapping[str, float]) -> nd.PowerLawSTDP:
+    """Return a rule whose relative changes are those with 9,000 inputs."""
+    relative = math.sqrt(9000.0 / inputs) ** (1.0 - rule["mu"])
+    rates = rule["learning_rate"] * relative, rule["alpha"] / relative
+    return nd.PowerLawSTDP(**{**rule, "learning_rate": rates[0], "alpha": rates[1]})
 
 
 def lambert_lower(z: float) -> float:
@@ -97,18 +104,21 @@ def lambert_lower(z: float) -> float:
 
 
 def network(
-    neurons: int = 11_250, inputs: int = 1_000, learns: bool = True, seed: int = 0
+    neurons: int = 11_250,
+    inputs: int = 1_000,
+    learns: bool = True,
+    seed: int = 0,
+    rule: Mapping[str, float] = RULE,
 ) -> tuple[nd.Circuit, list[nd.Input], dict[str, range]]:
     """Return the circuit, no inputs, and the neurons of each population."""
-    weight, inhibition, rate, depression, outside = scaled(inputs)
+    weight, inhibition, outside = scaled(inputs)
     excitatory = 4 * neurons // 5
     drive = {"drive_rate": 1e3 * outside, "drive_weight": weight, "drive_delay": 1e3 * DELAY}
     given = {**CELL, **drive}
     first = FIRST[0] + FIRST[1] * np.random.default_rng(seed).normal(size=neurons)
     e = nd.Population(Driven, excitatory, name="E", initV=first[:excitatory], **given)
     i = nd.Population(Driven, neurons - excitatory, name="I", initV=first[excitatory:], **given)
-    rule = nd.PowerLawSTDP(learning_rate=rate, alpha=depression, mu=MU)
-    learning = {"plasticity": rule, "dendritic": DELAY} if learns else {}
+    learning = {"plasticity": scaled_rule(inputs, rule), "dendritic": DELAY} if learns else {}
     some, few = nd.FixedInDegree(inputs), nd.FixedInDegree(inputs // 4)
     inhibits = {"receptor": "inh", "weight": -inhibition * weight, "delay": DELAY}
     excites = {"receptor": "exc", "weight": weight, "delay": DELAY}

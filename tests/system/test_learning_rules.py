@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,12 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from learning import Trains, largest_of, learned
+from learning_circuits import DT, Told, told
 from numpy.typing import NDArray
 from reference.learning import EVENTS, Synapse
 from support import recorded
 
 import neurodriver as nd
-from neurodriver import Plasticity
+from neurodriver import Plasticity, Weighted
 
 STRONG: dict[str, dict[str, float]] = {
     "PairSTDP": {"A_plus": 0.05, "w_min": 0.1},
@@ -195,3 +196,32 @@ def test_same_bits(dtype: str) -> None:
     expected = bits(threads=1)
     for threads, chunk in [(1, 1), (1, 7), (2, None), (3, 7)]:
         assert bits(threads=threads, chunk=chunk) == expected, (threads, chunk)
+
+
+class TwoReceptors(Told):
+    """Keeps what two receptors carry."""
+
+    accesses = (*Told.accesses, Weighted("spike_state", "other"))
+    update = "V = learned + 2 * other; spike_state = teach > 0.5 ? 1 : 0;"
+
+
+def test_receptors_learn_by_rules_of_their_own() -> None:
+    """Two receptors of a neuron learn: one has the weights that it has alone."""
+    circuit, inputs, _ = told(nd.PairSTDP(A_plus=0.05), static=0)
+    teach, learning = circuit.connections
+    groups = [circuit.groups[0], replace(circuit.groups[1], model=TwoReceptors)]
+    rule = nd.InhibitorySTDP(eta=0.1)
+    other = replace(learning, plasticity=rule, name="other", access="other")
+    found, carried = [], []
+    for threads, sets in ((1, [learning, other]), (3, [learning, other]), (1, [other])):
+        joined = circuit.with_parts(groups, [teach, *sets])
+        recorder = nd.MemoryRecorder([("V", None)])
+        with nd.LPU(joined, DT, inputs, [recorder], backend="cpu", threads=threads) as lpu:
+            lpu.run(steps=300)
+            found.append({one.name: lpu[one.name].get("weight") for one in sets})
+        carried.append(recorder.get("V"))
+    both, again, alone = found
+    assert all(np.array_equal(both[name], again[name]) for name in both)
+    assert np.array_equal(both["other"], alone["other"])
+    assert not np.allclose(both["learning"], both["other"], atol=0.1)
+    assert np.array_equal(carried[0], carried[1]) and not np.allclose(carried[0], carried[2])
