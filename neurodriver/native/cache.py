@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import errno
 import hashlib
 import os
@@ -10,7 +11,8 @@ import re
 import shutil
 import stat
 import tempfile
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -24,6 +26,9 @@ _OF_USERS = re.compile(
     r"(?:\w+\.get_update_template|call of \w+'s update|SourceModule)\b.*\berror:"
 )
 """A line about a text of a user, which has the name of a model in place of that of a file."""
+
+AT_MOST = 120.0
+"""Seconds to wait for another process that makes the same file."""
 
 CHECKED = ".sha256"
 """Ending of the file beside each one that holds its checksum."""
@@ -52,12 +57,31 @@ def kept(parts: Sequence[str], suffix: str, make: Callable[[Path], object]) -> P
     if _whole(path):
         return path
     try:
-        return _made(path, make)
+        with _one_at_a_time(path):
+            return path if _whole(path) else _made(path, make)
     except OSError as error:
         if folder != settings.cache_folder():
             say = f"no kernels can be stored ({error.strerror or error})"
             raise CompileError(f"{folder}: {say}; make room there") from None
         return _made(_own_folder() / path.name, make)  # full, or only for reading
+
+
+@contextlib.contextmanager
+def _one_at_a_time(path: Path) -> Iterator[None]:
+    """Wait while another process makes the same file: the ranks of a job ask at the same time.
+
+    Where a file system has no locks, or the other one takes too long, both make it.
+    """
+    beside = path.with_name(path.name + ".lock")
+    try:
+        with open(beside, "wb") as file:
+            end = time.monotonic() + AT_MOST
+            while not system.lock(file) and time.monotonic() < end:
+                time.sleep(0.02)
+            yield
+    finally:
+        with contextlib.suppress(OSError):
+            beside.unlink(missing_ok=True)
 
 
 def _made(path: Path, make: Callable[[Path], object]) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -106,19 +107,27 @@ def test_a_forked_child_waits_for_no_thread_of_its_parent(
     assert os.waitstatus_to_exitcode(status) == 7
 
 
-def test_two_processes_build_at_once(cache: Path) -> None:
-    """Processes that build the same text side by side all get a whole library."""
+def test_two_processes_build_at_once(cache: Path, tmp_path: Path) -> None:
+    """Processes that build the same text side by side all get a whole library; one compiles it."""
+    command, log = compiler.find_compiler().command, tmp_path / "asked"
+    noted = tmp_path / "noted"
+    noted.write_text(f'#!/bin/sh\necho "$@" >> {log}\nexec {shlex.join(command)} "$@"\n')
+    noted.chmod(0o700)
     code = (
         "from neurodriver.native.compiler import build; "
         f"print([lib.answer() for lib in build([({ANSWER % 7!r}, ()), ({ANSWER % 8!r}, ())])])"
     )
     started = [
-        subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+        subprocess.Popen(
+            [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True,
+            env=os.environ | {"NEURODRIVER_CXX": str(noted)},
+        )
         for _ in range(4)
-    ]
+    ]  # fmt: skip
     said = [process.communicate(timeout=120)[0].strip() for process in started]
     assert said == ["[7, 8]"] * 4
-    assert len(libraries(cache)) == 2
+    assert len(libraries(cache)) == 2 and not [*cache.glob("*.lock")]
+    assert log.read_text().count(".so") == 2
 
 
 def test_cache_is_private(cache: Path) -> None:
@@ -132,8 +141,10 @@ def test_cache_is_private(cache: Path) -> None:
 
 def code(library: Path, change: Callable[[bytes], bytes]) -> int:
     """Change a library in the cache, build it again in a new process; return its exit code."""
-    library.chmod(0o600)
-    library.write_bytes(change(library.read_bytes()))
+    changed = library.with_name("changed")  # this process has loaded the other file
+    changed.write_bytes(change(library.read_bytes()))
+    changed.chmod(0o600)
+    changed.replace(library)
     text = "from neurodriver.native.compiler import build; "
     text += f"print(build([({ANSWER % 5!r}, ())])[0].answer())"
     run = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=120)
