@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes as ct
 import hashlib
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 
 import numpy as np
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from ..errors import CompileError
 from ..native.compiler import build
 from ..native.headers import header
+from ..system import cores
 from .groups import Column, Numbered
 
 MANY = 1 << 15
@@ -30,18 +32,24 @@ def hashes(uids: Iterable[str]) -> NDArray[np.uint64]:
 
 def hashes_of_numbered(names: Numbered) -> NDArray[np.uint64]:
     """Return the hashes of numbered names, (n,), without storing the names."""
-    parts = [np.empty(0, np.uint64)]
     loop = _compiled() if names.shape[0] >= MANY else None
-    for name, count in names.parts:
+
+    def hashed(name: str, count: int) -> NDArray[np.uint64]:
         head = f"{name}/".encode()
         if loop is None or len(head) + DIGITS > BLOCK:
-            parts += [hashes(some) for some in Numbered(((name, count),)).chunks()]
-            continue
+            chunks = Numbered(((name, count),)).chunks()
+            return np.concatenate([hashes([]), *map(hashes, chunks)])
         out = np.empty(count, np.uint64)
         given = ct.c_char_p(head), ct.c_int(len(head)), ct.c_longlong(count)
         loop.nd_numbered_keys(*given, ct.c_void_p(out.ctypes.data))
-        parts.append(out)
-    return np.concatenate(parts)
+        return out
+
+    if not names.parts:
+        return np.empty(0, np.uint64)
+    if loop is None:
+        return np.concatenate([hashed(*part) for part in names.parts])
+    with ThreadPoolExecutor(cores()) as pool:  # compiled code does not hold the interpreter
+        return np.concatenate(list(pool.map(hashed, *zip(*names.parts, strict=True))))
 
 
 def hashes_of_column(uids: Column) -> NDArray[np.uint64]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..circuit.circuit import Circuit, Group
 from ..errors import RequestError
-from ..recorders.base import Block, Columns, Recorder, RecordingPlan
+from ..recorders.base import Block, Columns, LateNames, Recorder, RecordingPlan
 from .event_merge import Events, merged
 from .part_blocks import PartColumns, PartRecorder
 
@@ -190,11 +190,17 @@ class WholeRecording:
         for (part, _), end, mine in zip(some, ends, keys, strict=True):
             self._places[part][variable] = place[end - len(mine) : end]
         parts = [one for _, one in some]
+
+        def named() -> NDArray[np.str_]:
+            every: NDArray[np.str_] = np.concatenate([np.asarray(one.uids) for one in parts])
+            return every[order]
+
+        late = any(isinstance(one.uids, LateNames) for one in parts)
         names = [one.population for one in parts]
         known = [name for name in names if name is not None]
         return replace(
             parts[0],
-            uids=np.concatenate([one.uids for one in parts])[order],
+            uids=LateNames(len(order), named) if late else named(),
             population=np.concatenate(known)[order] if len(known) == len(names) else None,
         )
 

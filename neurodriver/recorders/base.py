@@ -21,6 +21,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -36,12 +37,48 @@ Request = tuple[str, tuple[str, ...] | None]
 """A variable and the uids of it; None means all components that are not hidden."""
 
 
+class LateNames:
+    """Names that are made when somebody reads them: there may be millions.
+
+    Parameters
+    ----------
+    count : int
+    make : callable
+        Returns them, (count,) str.
+    """
+
+    def __init__(self, count: int, make: Callable[[], npt.NDArray[np.str_]]) -> None:
+        self._count, self._make = count, make
+
+    @cached_property
+    def made(self) -> npt.NDArray[np.str_]:
+        """The names."""
+        return self._make()
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
+        return np.array(self.made, dtype) if copy else np.asarray(self.made, dtype)
+
+    def __getitem__(self, which: Any) -> Any:
+        return self.made[which]
+
+    def tolist(self) -> list[str]:
+        """Return the names."""
+        names: list[str] = self.made.tolist()
+        return names
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return np.asarray, (self.made,)  # another process gets the names
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Columns:
     """The columns of one recorded variable, in the order in which they are stored."""
 
     variable: str  # ``V`` for instance
-    uids: npt.NDArray[np.str_]  # (n,), the component of each column
+    uids: npt.NDArray[np.str_] | LateNames  # (n,), the component of each column
     unit: str  # ``mV`` for instance; empty for a variable without one
     events: bool  # stored as times and column indices instead of rows
     population: npt.NDArray[np.str_] | None = None  # (n,), where populations have names

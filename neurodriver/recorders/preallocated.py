@@ -20,7 +20,7 @@ from ..errors import RecordingError
 from ..io.hdf5_files import open_hdf5, reading
 from ..io.write import new_file
 from ..results.sources import ENDS
-from .base import RecordingPlan
+from .base import LateNames, RecordingPlan
 
 CHUNK_BYTES = 2**20
 """Size of a chunk; the default cache of a reader holds at least one."""
@@ -280,7 +280,7 @@ def _runs(dataset: Any, row_bytes: int) -> list[tuple[int, int, int]]:
     return runs
 
 
-def _encoded(texts: npt.NDArray[np.str_]) -> npt.NDArray[np.bytes_]:
+def _encoded(texts: npt.NDArray[np.str_] | LateNames) -> npt.NDArray[np.bytes_]:
     """Return texts in UTF-8."""
     out = [text.encode() for text in texts.tolist()]
     return np.array(out, dtype=f"S{max(map(len, out), default=0) or 1}")

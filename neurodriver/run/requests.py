@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,10 @@ from ..errors import CircuitWarning, RequestError, near
 from ..model.component import NDComponent
 from ..plan.pool_models import POOLS
 from ..plan.program import Program
-from ..recorders.base import Columns
+from ..recorders.base import Columns, LateNames
+
+LATE = 1 << 16
+"""Columns from which their names are made when somebody reads them, where all are recorded."""
 
 
 def recorded_columns(
@@ -71,7 +75,9 @@ def recorded_columns(
     if not len(chosen):
         raise RequestError(f"record: '{variable}' has no component to record; name the uids")
     unit = owners[0].model.units[variable]
-    names = _names(circuit, chosen)
+    named = partial(_names, circuit, chosen)
+    late = uids is None and len(chosen) >= LATE
+    names = LateNames(len(chosen), named) if late else named()
     population = population_names(circuit)[chosen] if has_populations(circuit) else None
     events = program.layout.rings[variable].is_event
     return Columns(variable, names, unit, events, population), element[chosen]

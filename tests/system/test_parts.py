@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import signal
 import time
 from collections.abc import Callable
@@ -27,6 +28,7 @@ from neurodriver.errors import InputError, RecordingError, TargetError
 from neurodriver.inputs.user import UserInput
 from neurodriver.model.plasticity import Plasticity
 from neurodriver.parallel.window import least_crossing
+from neurodriver.recorders.base import LateNames
 from neurodriver.run.simulation import Simulation
 
 STEPS = 200
@@ -208,6 +210,25 @@ def test_windows_begin_where_a_run_begins(monkeypatch: pytest.MonkeyPatch) -> No
         if given:
             assert sorted({first for first, _ in calls}) == [0, 5, 7, 12, 21, 22, 27]
     assert all(np.array_equal(found[0], one) for one in found[1:])
+
+
+@pytest.mark.parametrize("parts", [None, 2])
+def test_names_of_many_columns_are_made_late(
+    parts: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """When somebody reads them, and not before a run."""
+    monkeypatch.setattr("neurodriver.run.requests.LATE", 30)
+    circuit = weighted_network(60, 1)
+    recorder = nd.MemoryRecorder([("spike_state", None)])
+    source = nd.StepInput("I", circuit.groups[0].uids, 20.0)
+    with nd.LPU(circuit, DT, [source], recorder, backend="cpu", parts=parts) as lpu:
+        lpu.run(steps=50)
+        names = recorder._columns("spike_state").uids
+        assert isinstance(names, LateNames) and len(names) == 60 and "made" not in vars(names)
+        assert recorder.uids("spike_state") == circuit.groups[0].uids.tolist()
+        assert (
+            np.array_equal(pickle.loads(pickle.dumps(names)), names) and names[1] == names.made[1]
+        )
 
 
 def test_each_part_owns_what_leads_to_it() -> None:
