@@ -11,6 +11,7 @@ import re
 import shutil
 import stat
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
@@ -57,13 +58,17 @@ def kept(parts: Sequence[str], suffix: str, make: Callable[[Path], object]) -> P
     if _whole(path):
         return path
     try:
-        with _one_at_a_time(path):
+        with _held.setdefault(path.name, threading.Lock()), _one_at_a_time(path):
             return path if _whole(path) else _made(path, make)
     except OSError as error:
         if folder != settings.cache_folder():
             say = f"no kernels can be stored ({error.strerror or error})"
             raise CompileError(f"{folder}: {say}; make room there") from None
         return _made(_own_folder() / path.name, make)  # full, or only for reading
+
+
+_held: dict[str, threading.Lock] = {}
+"""Name of a file -> held while a thread of this process makes it; a locked file keeps none away."""
 
 
 @contextlib.contextmanager

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 import struct
 import sys
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
@@ -74,6 +76,21 @@ def test_equal_text_is_compiled_once(cache: Path, monkeypatch: pytest.MonkeyPatc
         with pytest.raises(AssertionError, match="compiled again"):
             compile_cubin(*other)
     assert len(list(cache.glob("*.cubin"))) == 1
+
+
+def test_threads_wait_for_a_text(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parts of a circuit ask for the same text at the same time."""
+    asked: list[str] = []
+
+    def slow(text: str, *how: object) -> tuple[bytes, str]:
+        asked.append(text)
+        time.sleep(0.05)
+        return text.encode(), ""
+
+    monkeypatch.setattr(compiler, "find_compiler", lambda: CudaCompiler("slow", "1", slow))
+    with ThreadPoolExecutor(3) as pool:
+        assert len(set(pool.map(compile_cubin, [TEXT] * 3, ["sm_90"] * 3))) == 1
+    assert asked == [TEXT]
 
 
 @nvrtc_only
