@@ -260,6 +260,13 @@ class SynapseSets:
         kind = "own" if number in self.texts.own else "kept"
         self._arrays[name][f"{kind} {number}"].write(np.asarray(values, np.float64))
 
+    def set_number(self, name: str, number: str, value: float) -> None:
+        """Set a number that all synapses of a set have in common."""
+        stored = self._arrays[name]["numbers"]
+        numbers = stored.read()
+        numbers[self.texts.numbers.index(number)] = value
+        stored.write(numbers)
+
     @property
     def counts(self) -> NDArray[np.int64]:
         """What texts have added to all synapses, in multiples of `UNIT`; set after each other."""

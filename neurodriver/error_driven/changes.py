@@ -19,8 +19,9 @@ from .averages import average_name, average_sets
 from .circuit import NetworkCircuit, first_units
 from .contrast import linear_of
 from .learning_texts import TEXTS
-from .network import Network, NetworkPath
+from .network import Network, NetworkPath, selected_paths
 from .neuron_text import BIN, BINS
+from .settings import value_of
 from .starts import Weights
 
 if TYPE_CHECKING:
@@ -217,6 +218,12 @@ class PathSynapses:
     def set(self, name: str, number: str, values: Reals) -> None:
         """Set an average of the units of a layer, by the name of its set."""
         self._linked.sets.write(name, number, values)
+
+    def set_rate(self, selector: str, lrate: float) -> None:
+        """Set the learning rate of paths; see `Trials.set_rate`."""
+        rate = float(value_of("path", "lrate", lrate, f"set_rate({selector!r})"))
+        for path in selected_paths(self.network, selector):
+            self._linked.sets.set_number(path.name, "lrate", rate)
 
     def named(self, path: str, name: str) -> Reals:
         """Return a number of each synapse by its name in Axon; see `read`."""

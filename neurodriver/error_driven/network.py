@@ -433,3 +433,11 @@ def _modulators(
     for one in {*out.values()} & {name, *layers} | used & {name}:
         raise CircuitError(f"{where}: {quoted(one)} would name a layer and a modulator")
     return out
+
+
+def selected_paths(network: Network, selector: str) -> list[NetworkPath]:
+    """Return the paths that a selector means; see `Network.set`."""
+    if network._selected(selector) != "path":
+        raise CircuitError(f"{selector!r} means layers; paths are needed")
+    paths = network.paths.values()
+    return [one for one in paths if selector in ("path", f".{one.kind}", f"#{one.name}")]

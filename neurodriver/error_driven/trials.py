@@ -16,6 +16,7 @@ from neurodriver.arguments import (
     from_one_on,
     keyed,
     optional,
+    text,
     truth,
 )
 from neurodriver.errors import RequestError, near, quoted
@@ -204,6 +205,15 @@ class Trials:
             return
         for name in self.learner.learn(self.states()):
             self._populations[name].set("gi_mult", self.learner.averages[name].gi_mult)
+
+    @checked_arguments(selector=text)
+    def set_rate(self, selector: str, lrate: float) -> None:
+        """Set the learning rate of paths for the trials that follow.
+
+        ``selector`` is ``"path"`` for all paths, ``".back"`` for those of a kind, or
+        ``"#InputToHidden"`` for one. Rates that were given with a path change, too.
+        """
+        self.synapses.set_rate(selector, lrate)
 
     def statistics(self) -> dict[str, Reals]:
         """Return the errors and the correlation of this trial, (items,) each."""

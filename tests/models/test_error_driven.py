@@ -194,6 +194,30 @@ def test_learning_of_full_paths() -> None:
         assert np.abs(sim.path("Hidden", "Output")[:2] - expected).max() < 1e-6
 
 
+def test_learning_rates_between_trials() -> None:
+    """A rate that is set has the bits of one that was given; 0 keeps the weights."""
+    slow = four_units()
+    slow.set("path", lrate=0.01)
+    slow.set("#InputToHidden", lrate=0.0)
+    with Trainer(four_units()) as sim, Trainer(slow) as other:
+        sim.set_rate("path", 0.01)
+        sim.set_rate("#InputToHidden", 0)
+        for one in (sim, other):
+            one.trial(shown(0))
+        for name in ("InputToHidden", "HiddenToOutput"):
+            found = [one.synapses.read(name, "weight") for one in (sim, other)]
+            assert found[0].tobytes() == found[1].tobytes()
+            assert (np.ptp(found[0]) > 0) == (name == "HiddenToOutput")
+        before = sim.path("Input", "Hidden")
+        sim.set_rate(".forward", 0.5)
+        sim.trial(shown(0))
+        assert not np.array_equal(sim.path("Input", "Hidden"), before, equal_nan=True)
+        with pytest.raises(nd.NeurodriverError, match="means layers; paths are needed"):
+            sim.set_rate(".super", 0.1)
+        with pytest.raises(nd.NeurodriverError, match="lrate: must be a finite number"):
+            sim.set_rate("path", float("nan"))
+
+
 def test_structural_weights_and_averages() -> None:
     """After eight trials with a slow change in the eighth, of another program."""
     with full(8) as sim:
