@@ -20,7 +20,7 @@ import sysconfig
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import IO, Any
@@ -264,6 +264,21 @@ def environments() -> Iterator[tuple[int, set[bytes]]]:
             given, process = set(path.read_bytes().split(b"\0")), int(path.parent.name)
             if process != os.getpid():
                 yield process, given
+
+
+def start_group(command: Sequence[str]) -> subprocess.Popen[str]:
+    """Start a program that `end_group` can end with all programs that it starts itself."""
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return subprocess.Popen(command, text=True, start_new_session=True, **pipes)
+
+
+def end_group(process: subprocess.Popen[str]) -> None:
+    """End a program, and those that it has started; they may remove their files first."""
+    with contextlib.suppress(OSError):
+        if hasattr(os, "killpg"):
+            os.killpg(process.pid, signal.SIGTERM)
+        else:
+            process.terminate()
 
 
 def end_process(process: int) -> None:

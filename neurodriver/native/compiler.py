@@ -5,6 +5,7 @@ The cache stores a library under a hash of its text, the compiler, the flags and
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import errno
 import os
@@ -19,11 +20,12 @@ from dataclasses import dataclass
 from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
+from weakref import WeakSet
 
 from .. import settings
 from ..errors import CompileError
 from ..profiling.phases import phased
-from ..system import instructions
+from ..system import end_group, instructions, start_group
 from .cache import kept, refused
 from .platforms import SAME_BITS, Platform, this_platform
 
@@ -195,6 +197,9 @@ Source = tuple[str, tuple[str, ...]]
 _Key = tuple[Source, str, int]
 _begun: dict[_Key, Future[Path]] = {}
 
+_at_work: dict[subprocess.Popen[str], int] = {}
+"""Compilers that run -> the process that has started them."""
+
 
 def _key(source: Source) -> _Key:
     """Return what `begin` knows a text by: threads of the parent do not run in a forked child."""
@@ -206,9 +211,37 @@ def begin(source: Source) -> None:
     key = _key(source)
     begun = _begun.get(key)
     if begun is None or begun.done():  # the file may have been deleted
-        pool = ThreadPoolExecutor(1, "neurodriver-compiler")
-        _begun[key] = pool.submit(lambda: _library(find_compiler(), *source))
-        pool.shutdown(wait=False)
+        made = _begun[key] = Future()
+        give = partial(_give, made, source)
+        thread = threading.Thread(target=give, name="neurodriver-compiler", daemon=True)
+        _threads.add(thread)
+        thread.start()
+
+
+def _give(made: Future[Path], source: Source) -> None:
+    try:
+        made.set_result(_library(find_compiler(), *source))
+    except BaseException as error:
+        made.set_exception(error)
+
+
+_threads: WeakSet[threading.Thread] = WeakSet()
+"""Of `begin`. Python does not wait for them at its end, so nor for what nobody asks for."""
+
+
+@atexit.register
+def _end_threads() -> None:
+    """End compilers whose library nobody waits for any more, and let their threads clean up."""
+    end_compilers()
+    for thread in list(_threads):
+        thread.join(2.0)
+
+
+def end_compilers() -> None:
+    """End all compilers of this process; what they have written is not stored."""
+    for process, parent in list(_at_work.items()):
+        if parent == os.getpid():
+            end_group(process)
 
 
 def _built(compiler: Compiler, source: Source) -> Path:
@@ -229,7 +262,11 @@ def build(sources: Sequence[Source]) -> list[ctypes.CDLL]:
     longest = sorted(set(sources), key=lambda source: len(source[0]), reverse=True)
     begun = sorted(longest, key=lambda source: _key(source) not in _begun)
     with ThreadPoolExecutor(max_workers=max(os.cpu_count() or 1, 1)) as pool:
-        paths = dict(zip(begun, pool.map(partial(_built, compiler), begun), strict=True))
+        try:
+            paths = dict(zip(begun, pool.map(partial(_built, compiler), begun), strict=True))
+        except KeyboardInterrupt:
+            end_compilers()
+            raise
     return [_loaded(paths[source]) for source in sources]
 
 
@@ -248,11 +285,14 @@ def _library(compiler: Compiler, text: str, extra: tuple[str, ...]) -> Path:
         source = path.with_suffix(".cpp")
         source.write_text(text, encoding="utf-8")
         command = [*compiler.command, *compiler.flags, *extra, str(source), "-o", str(path)]
-        run = subprocess.run(command, capture_output=True, text=True)
-        if run.returncode and os.strerror(errno.ENOSPC) in run.stderr:
+        with start_group(command) as run:
+            _at_work[run] = os.getpid()
+            said = run.communicate()[1]
+            del _at_work[run]
+        if run.returncode and os.strerror(errno.ENOSPC) in said:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         if run.returncode:
-            raise refused(compiler.command[0], text, run.stderr, " ".join(command))
+            raise refused(compiler.command[0], text, said, " ".join(command))
 
     parts = [text, *compiler.command, compiler.version, *compiler.flags, *extra, instructions()]
     return kept(parts, this_platform().suffix, make)

@@ -22,12 +22,16 @@ import pytest
 from launch import NOT_STARTED, ROOT, environment, launcher, start_in_foreground
 
 TIMES = int(os.environ.get("NEURODRIVER_TEST_FAULTS", "1"))
-WITHIN = 5.0
-"""Seconds from a fault to the end of every rank."""
 AFTER_KILL = 30.0
 
 RANKS = 3
 RUNS = max(2, TIMES)
+
+
+def within() -> float:
+    """Return the seconds from a fault to the end of every rank: 5, on busy processors up to 20."""
+    load = os.getloadavg()[0] / len(os.sched_getaffinity(0))
+    return 5.0 * min(max(1.0, load), 4.0)
 
 
 @dataclass
@@ -73,7 +77,7 @@ def one_job(kind: str, folder: Path, repeats: int, seed: int) -> Ended:
         began = time.time()
         process.send_signal(signal.SIGINT)
     try:
-        out, errors = process.communicate(timeout=120)
+        out, errors = process.communicate(timeout=300)
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
         out, errors = process.communicate()
@@ -133,7 +137,7 @@ def test_an_error_in_an_lpu(kind: str, culprits: str, cause: str, tmp_path: Path
     for number in range(RUNS):
         mine = [run for run in runs if run["number"] == number]
         fault = [f for f in faults if f["time"] < mine[0]["time"]][-1]
-        assert max(run["time"] for run in mine) - fault["time"] < WITHIN
+        assert max(run["time"] for run in mine) - fault["time"] < within()
         told = mine[0]["error"]
         assert all(run["error"] == told for run in mine)
         assert told[0] in culprits
@@ -149,7 +153,7 @@ def test_an_error_in_an_lpu(kind: str, culprits: str, cause: str, tmp_path: Path
                     assert 0 < rows < steps  # what came before the fault
                 else:
                     assert (rows, closed) == (steps, True)
-    assert ended.at - faults[-1]["time"] < 2 * WITHIN
+    assert ended.at - faults[-1]["time"] < 2 * within()
 
 
 @pytest.mark.parametrize("kind", ["exit", "uncaught", "early_exit", "slow_constructor", "sigint"])
@@ -158,7 +162,7 @@ def test_the_end_of_a_script(kind: str, tmp_path: Path) -> None:
     for ended in jobs(kind, tmp_path):
         assert ended.status != 0
         faults = ended.of("fault")
-        assert faults and ended.at - faults[0]["time"] < WITHIN, (ended.said, ended.errors)
+        assert faults and ended.at - faults[0]["time"] < within(), (ended.said, ended.errors)
         assert not ended.of("end")
         files = list(ended.folder.glob("?0.h5"))
         assert files or kind in ("early_exit", "slow_constructor")
@@ -182,7 +186,7 @@ def test_stop(tmp_path: Path) -> None:
         assert ended.status == 0, ended.errors
         runs = ended.of("run")
         assert len(runs) == RANKS
-        assert max(run["time"] for run in runs) - ended.of("fault")[0]["time"] < WITHIN
+        assert max(run["time"] for run in runs) - ended.of("fault")[0]["time"] < within()
         for run in runs:
             assert run["error"] is None
             for name, steps in run["steps"].items():

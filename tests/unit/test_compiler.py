@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -66,6 +67,27 @@ def test_what_has_begun_is_compiled_once(cache: Path, monkeypatch: pytest.Monkey
     with pytest.raises(CompileError, match="no text"):
         compiler.build([bad])
     assert sorted(made) == sorted([good[0], bad[0]])
+
+
+def test_nobody_waits_for_what_nobody_asks_for(cache: Path, tmp_path: Path) -> None:
+    """A script that fails early ends the compilers that have begun; no part of a file is left."""
+    slow, started = tmp_path / "slow", tmp_path / "started"
+    told = f'case "$*" in *.so) touch {started}; sleep 60;; *--version) echo 1;; esac'
+    slow.write_text(f"#!/bin/sh\n{told}\n")
+    slow.chmod(0o700)
+    script = (
+        "import pathlib, time\nfrom neurodriver.native import compiler\n"
+        "compiler.begin(('int x;', ()))\n"
+        f"while not pathlib.Path({str(started)!r}).exists(): time.sleep(0.01)\n"
+        "print(time.time())\nraise SystemExit('early')"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=50,
+        env=os.environ | {"NEURODRIVER_CXX": str(slow)},
+    )  # fmt: skip
+    assert time.time() - float(run.stdout) < 5.0
+    assert run.stderr == "early\n"
+    assert not [*cache.glob(".build-*"), *cache.glob("*.so*")]
 
 
 def test_to_begin_needs_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
