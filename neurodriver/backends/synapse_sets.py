@@ -27,6 +27,9 @@ Addresses = Mapping[str, Words]
 THREAD_WORTH = 1 << 18
 """Synapses, times copies, that are worth a thread."""
 
+TextFacts = tuple[list[str], list[tuple[str, str]], bool, bool]
+"""Numbers of synapses and states of a text, whether it is of copies, and whether it is light."""
+
 _WORDS = (
     "first", "source", "own", "kept", "counts", "marks", "states", "given", "numbers", "sent",
     "place", "copies", "copies_sent", "text",
@@ -53,7 +56,9 @@ class SynapsePlace(Protocol):
     def store(self, values: NDArray[Any]) -> Stored:
         """Return an array with these values."""
 
-    def run(self, sets: Stored, begin: Stored, count: int, work: NDArray[np.int64]) -> None:
+    def run(
+        self, sets: Stored, begin: Stored, count: int, work: NDArray[np.int64], light: bool
+    ) -> None:
         """Run the texts of some sets, or begin to: all that is read later is complete.
 
         Parameters
@@ -66,6 +71,8 @@ class SynapsePlace(Protocol):
             Number of sets.
         work : (rows + 1,) int64
             Synapses before each row.
+        light : bool
+            Whether no text reads vectors of the sources.
         """
 
     def wait(self) -> None:
@@ -123,7 +130,9 @@ class HostSynapses:
         self._stored.append(StoredOnHost(values))
         return self._stored[-1]
 
-    def run(self, sets: Stored, begin: Stored, count: int, work: NDArray[np.int64]) -> None:
+    def run(
+        self, sets: Stored, begin: Stored, count: int, work: NDArray[np.int64], light: bool
+    ) -> None:
         """Run the texts of some sets, on several threads where there is enough to do."""
         given = ct.c_void_p(sets.address), ct.c_void_p(begin.address)
         number, rows = ct.c_longlong(count), len(work) - 1
@@ -225,7 +234,7 @@ class SynapseSets:
         self._arrays = {name: self._stored(one) for name, one in sets.items()}
         self._runs: dict[tuple[tuple[str, str], ...], tuple[Stored, Stored, Any, Stored]] = {}
         self._bound: tuple[Addresses, Addresses, Mapping[str, Stored]] = {}, {}, {}
-        self._known: dict[str, tuple[list[str], list[tuple[str, str]], bool]] = {}
+        self._known: dict[str, TextFacts] = {}
         self._reaches: bool | None = None
 
     def _stored(self, one: SynapseSet) -> dict[str, Stored]:
@@ -335,7 +344,8 @@ class SynapseSets:
         if key not in self._runs:
             self._runs[key] = self._prepared(texts)
         sets, begin, work, _ = self._runs[key]
-        self.place.run(sets, begin, len(texts), work)
+        light = all(self._about(text)[3] for text in texts.values())
+        self.place.run(sets, begin, len(texts), work, light)
 
     def _prepared(self, texts: Mapping[str, str]) -> tuple[Stored, Stored, Any, Stored]:
         """Return the tables of a run."""
@@ -357,16 +367,18 @@ class SynapseSets:
         sets = self.place.store(np.array(words, np.uint64))
         return sets, self.place.store(rows.astype(np.int64)), work, stored
 
-    def _about(self, text: str) -> tuple[list[str], list[tuple[str, str]], bool]:
-        """Return the numbers of synapses and the states of a text, and whether it is of copies."""
+    def _about(self, text: str) -> TextFacts:
+        """Return what has been found out about a text."""
         if text not in self._known:
             texts = self.texts
-            self._known[text] = texts.numbers_of(text), [*texts.read(text)], texts.of_copies(text)
+            read = [*texts.read(text)]
+            facts = texts.numbers_of(text), read, texts.of_copies(text), texts.is_light(text)
+            self._known[text] = facts
         return self._known[text]
 
     def _check(self, name: str, text: str) -> None:
         """Raise NeurodriverError where a set or its units do not have what a text reads."""
-        numbers, states, _ = self._about(text)
+        numbers, states, *_ = self._about(text)
         for number in numbers:
             if number not in self.sets[name].own:
                 say = f"text {quoted(text)} needs {number}"

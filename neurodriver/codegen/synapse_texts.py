@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from ..model.language import Checked, tree, used
 from ..model.language.words import FUNCTIONS
@@ -59,17 +59,19 @@ ND_FN long long nd_total(long long x)
 """
 
 RUN_ON_DEVICE = """
-/* Run the texts of all sets: each warp takes a row after the other. */
-extern "C" __global__ void nd_run(const nd_synapses *sets, const long long *begin, int count)
-{
-    const long long warps = (long long)gridDim.x * blockDim.x / 32;
-    const long long own = ((long long)blockIdx.x * blockDim.x + threadIdx.x) / 32;
-    int i = 0;
-    for (long long row = own; row < begin[count]; row += warps) {
-        while (row >= begin[i + 1]) ++i;
-        nd_run_row(sets[i], (int)(row - begin[i]), (int)(threadIdx.x % 32), 32);
+/* Run texts of all sets: each warp takes a row. `nd_run_light` has only those texts that read no
+ * vectors of sources: they take less than half of the registers, so more warps work at a time. */
+#define ND_RUN(name, run_row)                                                                  \\
+    extern "C" __global__ void name(const nd_synapses *sets, const long long *begin, int count) \\
+    {                                                                                           \\
+        const long long row = ((long long)blockIdx.x * blockDim.x + threadIdx.x) / 32;          \\
+        if (row >= begin[count]) return;                                                        \\
+        int i = 0;                                                                              \\
+        while (row >= begin[i + 1]) ++i;                                                        \\
+        run_row(sets[i], (int)(row - begin[i]), (int)(threadIdx.x % 32), 32);                   \\
     }
-}
+ND_RUN(nd_run, nd_run_row)
+ND_RUN(nd_run_light, nd_run_light_row)
 
 /* Add up the counts of several GPUs. */
 extern "C" __global__ void nd_add_counts(const long long *const *counts, int gpus, long long *out,
@@ -92,7 +94,10 @@ def host_text(texts: SynapseTexts, dtype: str) -> str:
 
 def device_text(texts: SynapseTexts, dtype: str) -> str:
     """Return CUDA C++ whose kernel ``nd_run`` runs the texts; ``dtype`` is that of states."""
-    return "\n".join([DEVICE, rows_text(texts, dtype), RUN_ON_DEVICE])
+    light = [i for i, name in enumerate(texts.texts) if texts.is_light(name)]
+    return "\n".join(
+        [DEVICE, rows_text(texts, dtype), *_row("nd_run_light_row", light), RUN_ON_DEVICE]
+    )
 
 
 def rows_text(texts: SynapseTexts, dtype: str) -> str:
@@ -100,13 +105,16 @@ def rows_text(texts: SynapseTexts, dtype: str) -> str:
     kind = "float" if dtype == "float32" else "double"
     writers = [_SynapseWriter(texts, name) for name in texts.texts]
     lines = [line for i, one in enumerate(writers) for line in one.of_row(i)]
-    given = "const nd_synapses &nd_s, int nd_j, int nd_lane, int nd_lanes"
-    cases = [
-        f"case {i}: nd_text_{i}(nd_s, nd_j, nd_lane, nd_lanes); break;" for i in range(len(writers))
-    ]
-    run = block(f"ND_FN void nd_run_row({given})", block("switch (nd_s.text)", cases))
+    run = _row("nd_run_row", range(len(writers)))
     head = [header("native/math.h"), f"typedef {kind} nd_state;"]
     return "\n".join([*head, header("codegen/synapse_texts.h"), *lines, *run])
+
+
+def _row(name: str, numbers: Iterable[int]) -> list[str]:
+    """Return a function that runs one of some texts for a row."""
+    given = "const nd_synapses &nd_s, int nd_j, int nd_lane, int nd_lanes"
+    cases = [f"case {i}: nd_text_{i}(nd_s, nd_j, nd_lane, nd_lanes); break;" for i in numbers]
+    return block(f"ND_FN void {name}({given})", block("switch (nd_s.text)", cases))
 
 
 def _statements(body: Checked) -> tuple[tree.Statement, ...]:

@@ -128,6 +128,10 @@ class SynapseTexts:
         for side in SIDES:
             yield from ((side, one) for one in self.states if f"{side}_{one}" in words)
 
+    def is_light(self, name: str) -> bool:
+        """Whether a text reads no vectors of the sources, which take many registers of a GPU."""
+        return not any(side == "pre" and self.states[one] for side, one in self.read(name))
+
     def of_copies(self, name: str) -> bool:
         """Whether a text runs for each copy: it reads states, or numbers of the copy."""
         words = used(self.body(name).node)

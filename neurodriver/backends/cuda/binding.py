@@ -68,6 +68,8 @@ class Binding:
     def allocate(self, more: Mapping[str, int]) -> None:
         """Allocate all arrays, and copy their initial values.
 
+        States of one name lie side by side, as they are read together.
+
         Parameters
         ----------
         more : mapping of str to int
@@ -76,6 +78,7 @@ class Binding:
         wanted: dict[Any, int] = {f"ring:{v}": n for v, n in self.program.layout.nbytes().items()}
         wanted |= {f"active:{v}": a.nbytes for v, a in self.memory.active.items()}
         rows = [row for row in self.program.arrays.values() if row.shape and not self._shared(row)]
+        rows.sort(key=lambda row: row.key.name if row.key.kind is Kind.STATE else "")
         self.pool = Pool(self.device, wanted | {row.key: row.nbytes for row in rows} | dict(more))
         for row in rows:
             if isinstance(row.value, DrawnArray):

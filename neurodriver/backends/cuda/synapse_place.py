@@ -17,8 +17,8 @@ from .device import INT, LONG, POINTER, Device, Loaded, launch
 from .driver import DeviceError
 from .peers import PeerMemory, opened
 
-_THREADS, _WAVES = 256, 16
-"""Threads of a block, and blocks of each multiprocessor at most."""
+_THREADS, _ADDING = 128, 16
+"""Threads of a block, and blocks of each multiprocessor that add up counts."""
 
 
 class StoredOnDevice:
@@ -63,7 +63,7 @@ class DeviceSynapses:
         self._stored: list[StoredOnDevice] = []
         with device.current():
             self._code = Loaded(device, compile_cubin(device_text(texts, dtype.name), device.arch))
-            self._run = self._code.function("nd_run")
+            self._run, self._run_light = map(self._code.function, ("nd_run", "nd_run_light"))
             self._add = self._code.function("nd_add_counts")
         self._shown: PeerMemory | None = None
         self._counts: StoredOnDevice | None = None
@@ -72,13 +72,15 @@ class DeviceSynapses:
         self._stored.append(StoredOnDevice(self._device, values))
         return self._stored[-1]
 
-    def run(self, sets: Stored, begin: Stored, count: int, work: NDArray[np.int64]) -> None:
-        """Run the texts of some sets: a warp for each row, as many as fit at once."""
+    def run(
+        self, sets: Stored, begin: Stored, count: int, work: NDArray[np.int64], light: bool
+    ) -> None:
+        """Begin to run the texts of some sets, with a warp for each row."""
         device, rows = self._device, len(work) - 1
-        blocks = min(-(-rows // (_THREADS // 32)), _WAVES * device.processors)
+        kernel, blocks = self._run_light if light else self._run, -(-rows // (_THREADS // 32))
         with device.current():
             values = sets.address, begin.address, count
-            launch(device, self._run, blocks, _THREADS, values, (POINTER, POINTER, INT))
+            launch(device, kernel, blocks, _THREADS, values, (POINTER, POINTER, INT))
 
     def wait(self) -> None:
         with self._device.current():
@@ -119,7 +121,7 @@ class DeviceSynapses:
         device, table, size = self._device, self._counts, counts.nbytes // 8
         with device.current():
             values = table.address, table.nbytes // 8, counts.address, size
-            blocks = _WAVES * device.processors
+            blocks = _ADDING * device.processors
             launch(device, self._add, blocks, _THREADS, values, (POINTER, INT, POINTER, LONG))
             device.wait()
 
