@@ -189,6 +189,19 @@ def test_other_items_go_to_warps_without_components(
     assert all(schedule.INJECT in what for what in kinds if not (what >= 0).any())
 
 
+def test_each_warp_delivers_once_in_a_window() -> None:
+    """In a window of several steps; warps without components take the inputs."""
+    few = unit(WARP * 40)
+    shape = replace(schedule.choose([few], 4, False).shape, threads=8 * WARP, window=4)
+    plan = schedule.LaunchPlan("grid", 8, shape, (1,))
+    deliver = np.array([(schedule.DELIVER, i, plan.warps, 0) for i in range(plan.warps)], np.int32)
+    sends = np.array([(schedule.SEND, i, 24, 0) for i in range(plan.warps - 40)], np.int32)
+    lists = schedule.distribute(plan, [few], [deliver, sends])
+    kinds = [lists.items[a:b, 0] for a, b in zip(lists.offsets, lists.offsets[1:], strict=False)]
+    assert all((what == schedule.DELIVER).sum() == 1 for what in kinds)
+    assert all((schedule.SEND in what) == (not (what >= 0).any()) for what in kinds)
+
+
 def test_nothing_at_all() -> None:
     """A circuit without a kernel has a launch all the same: for inputs and recordings."""
     plan = schedule.choose([], 132, True)

@@ -76,7 +76,8 @@ INJECT, SAMPLE, EVENTS, EXPORT, DELIVER, RECORDED, BRING, SEND = range(-1, -9, -
 compute the events record the other rows."""
 
 ROUNDS = 2
-"""Other items that a warp without components gets before one with components gets any."""
+"""Other items of a warp without components before one with components gets any. In a window of
+several steps each warp delivers once, and warps without components take what enters."""
 
 WIDTHS = ("alone", "block", "cluster", "grid")
 
@@ -407,11 +408,12 @@ def distribute(plan: LaunchPlan, units: Sequence[Task], others: Sequence[Items])
     turn = np.array([first_turns.get(what, 2) for what in rest[:, 0].tolist()], np.int64)
     rest = rest[np.argsort(turn, kind="stable")]
     load = busy[order]
-    turns = [np.tile(order[load == 0], ROUNDS - 1), order[np.argsort(load, kind="stable")]]
+    idle, again = order[load == 0], ROUNDS - 1 if plan.shape.window <= 1 else 0
+    turns = [np.tile(idle, again), order[np.argsort(load, kind="stable")]]
     theirs = np.resize(np.concatenate(turns), len(rest))
     waits = rest[:, 0] == BRING
-    if plan.shape.window > 1 and turns[0].size:  # while the others compute the window before
-        theirs[waits] = np.resize(turns[0], int(waits.sum()))
+    if plan.shape.window > 1 and idle.size:  # while the others compute the window before
+        theirs[waits] = np.resize(idle, int(waits.sum()))
     return by_warp(np.concatenate([items, rest]), np.concatenate([mine, theirs]), warps)
 
 
