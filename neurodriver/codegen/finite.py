@@ -10,6 +10,8 @@ where a flag is set, or the sum is not 0, ``nd_find`` looks at the values one by
 
 from __future__ import annotations
 
+from itertools import zip_longest
+
 from ..model.component import NDComponent
 from ..model.language import assignments, tree
 from ..model.language.words import ARCS, FUNCTIONS
@@ -65,15 +67,10 @@ class FiniteText:
         """Declare where the first value is recorded."""
         return [f"long long *nd_fault = {self.component.arguments.pointer(FAULT, 'long long')};"]
 
-    def total(self) -> str:
-        """Return the sum of the values of the component, which is not finite if one is not."""
+    def values(self) -> dict[str, str]:
+        """Return the expression of each value that is tested."""
         states = self.spec.model.states
-        values = [n if n in states else f"({self.component.output(n)})" for n in self.names]
-        return " + ".join(values)
-
-    def test(self) -> str:
-        """Return an expression that is 0 unless a value of the component is not finite."""
-        return f"nd_not_finite({self.total()})"
+        return {n: n if n in states else f"({self.component.output(n)})" for n in self.names}
 
     def row(self, name: str, step: str) -> str:
         """Return the expression of a group's values in the row of a step."""
@@ -87,13 +84,16 @@ class FiniteText:
 
         The value of the step before goes with it where a row still holds it.
         """
-        a, spec = self.component.arguments, self.spec
-        component = number_of(spec, a, at)
-        before = "0"
-        if rowed := name in spec.published and name not in spec.unseen:
-            before = f"(double){self.row(name, 'nd_k')}[{at}]"
-        given = f"{self.all.index(name)}, {int(rowed)}, {before}, (double)({now})"
+        component = number_of(self.spec, self.component.arguments, at)
+        known, before = self.before(name, at)
+        given = f"{self.all.index(name)}, {known}, {before}, {now}"
         return f"nd_record_first(nd_fault, nd_k, {component}, {given});"
+
+    def before(self, name: str, at: str) -> tuple[int, str]:
+        """Return whether a row holds the value of the step before, and that value."""
+        if name in self.spec.published and name not in self.spec.unseen:
+            return 1, f"{self.row(name, 'nd_k')}[{at}]"
+        return 0, "0"
 
 
 class RangeFinite(FiniteText):
@@ -115,7 +115,8 @@ class RangeFinite(FiniteText):
 
     def add(self) -> list[str]:
         """Add the test of one component."""
-        return [f"nd_odd += {self.test()};"] if self.sums else []
+        total = " + ".join(self.values().values())
+        return [f"nd_odd += nd_not_finite({total});"] if self.sums else []
 
     def end(self) -> list[str]:
         """Return what comes last in a call of the kernel."""
@@ -144,17 +145,37 @@ class RangeFinite(FiniteText):
 
 
 class ThreadFinite(FiniteText):
-    """The test of one component, on a GPU."""
+    """The test of a thread's components, on a GPU.
 
-    def lines(self) -> list[str]:
-        """Return the test of component ``nd_at``."""
-        if not self.names:
-            return []
-        states = self.spec.model.states
-        values = {n: n if n in states else self.component.output(n) for n in self.names}
-        calls = [self.recording(name, "nd_at", value) for name, value in values.items()]
-        odd = f"nd_live[nd_i] && !({self.test()} == 0)"
-        return block(f"if ({odd})", [*self.record(), *calls])
+    It takes one operation of single precision for two values: their product is added to a number,
+    which stays finite only if both are. The upper half of a double is NaN or infinite in single
+    precision where the double is NaN, infinite or beyond 2**1017. A product may overflow, too. So
+    a number that is not finite only says where to look.
+    """
+
+    def begin(self) -> list[str]:
+        """Declare the number."""
+        return ["float nd_odd = 0;"]
+
+    def add(self) -> list[str]:
+        """Add the values of component ``nd_at``, two at a time."""
+        upper = [f"nd_upper((real)({value}))" for value in self.values().values()]
+        pairs = zip_longest(upper[::2], upper[1::2], fillvalue="1.0f")
+        return [f"nd_odd = __fmaf_rn({a}, {b}, nd_odd);" for a, b in pairs]
+
+    def find(self) -> list[str]:
+        """Record the first value of component ``nd_at`` that is not finite, where one is not."""
+        values = self.values()
+        lines = ["int nd_which = -1, nd_known = 0;", "real nd_was = 0, nd_now = 0;"]
+        for name, value in reversed(values.items()):
+            known, before = self.before(name, "nd_at")
+            took = [f"nd_which = {self.all.index(name)};", f"nd_known = {known};",
+                    f"nd_was = {before};", f"nd_now = {value};"]  # fmt: skip
+            lines += block(f"if (!(nd_not_finite({value}) == 0))", took)
+        number = number_of(self.spec, self.component.arguments, "nd_at")
+        given = f"{number}, nd_which, nd_known, nd_was, nd_now"
+        call = f"nd_record_first(nd_fault, nd_k, {given});"
+        return [*lines, *block("if (nd_live[nd_i] && nd_which >= 0)", [*self.record(), call])]
 
 
 def finding(*parts: list[str]) -> list[str]:

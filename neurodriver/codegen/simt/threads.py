@@ -269,9 +269,8 @@ class ThreadText:
         lines += [line for r in self.slots for line in r.next()]
         finite = ThreadFinite(c)  # last: while stores are on their way
         if finite.names:
-            add = [*given, f"nd_all += {finite.total()};"]
-            lines += ["real nd_all = 0;", *each(add)]
-            lines += block("if (!(nd_not_finite(nd_all) == 0))", each([*given, *finite.lines()]))
+            lines += [*finite.begin(), *each([*given, *finite.add()])]
+            lines += block("if (nd_is_odd(nd_odd))", each([*given, *finite.find()]))
         return lines
 
     def _clear(self) -> list[str]:
