@@ -280,7 +280,7 @@ def test_windows_of_several_steps(dtype: str, noted: int, monkeypatch: pytest.Mo
     """As long as nothing that is sent arrives, tiles take several steps: the same bits."""
     monkeypatch.setattr("neurodriver.plan.spikes.fanout.TRACKED", noted)
     monkeypatch.setattr("neurodriver.codegen.cpu.fanout.PAGE", 6)  # where there is a calendar
-    made = circuit("any", (7, 20), n=2111)
+    made = circuit("any", (7, 20), n=8300, fan_in=6)
     program = compile_circuit(made, DT, dtype)
     assert program.window == 7
     assert compile_circuit(made, DT, dtype, plans=False).window == 1

@@ -9,7 +9,7 @@
  *
  * Where spikes with long delays are all that connects components, several steps form a window with one
  * barrier. A thread delivers the spikes of all steps of the window first. Then it advances one tile of
- * components by the whole window before the next tile, so that the states stay in the nearest cache.
+ * components by the whole window before the next tile, so that the states stay in a near cache.
  *
  * Compiled with -DREAL=float or -DREAL=double.
  */
@@ -38,8 +38,8 @@
 
 namespace {
 
-const integer TILE = 4096 / sizeof(real);  /* components of a tile: their states fit into the nearest
-                                              cache */
+const integer TILE = 32768 / sizeof(real); /* components of a tile: their states fit into a near
+                                              cache, and calls of kernels cost little */
 
 inline void advance_kernel(const nd_kernel &kernel, Place &place, integer k, integer steps, integer b,
                            integer e)
