@@ -5,7 +5,8 @@
 Diesmann 2007). With fewer, the weight grows as sqrt(9000 / inputs) and inhibition as 4 +
 sqrt(9000 / inputs), so that mean and variance of the input stay; the rule keeps its relative
 changes. The delay lies between synapse and target, as in NEST. The Poisson spikes from outside
-begin to arrive after the delay, too: NEST connects its generators with it.
+begin to arrive after the delay, too: NEST connects its generators with it. No neuron connects to
+itself, as in NEST: each spike of a neuron would strengthen such a synapse.
 
 With 11,250 neurons and 9,000 inputs, two neurons share four fifths of their inputs. So their
 spikes are correlated, the weights grow, and after some 0.3 s all neurons fire together. The
@@ -119,7 +120,7 @@ def network(
     e = nd.Population(Driven, excitatory, name="E", initV=first[:excitatory], **given)
     i = nd.Population(Driven, neurons - excitatory, name="I", initV=first[excitatory:], **given)
     learning = {"plasticity": scaled_rule(inputs, rule), "dendritic": DELAY} if learns else {}
-    some, few = nd.FixedInDegree(inputs), nd.FixedInDegree(inputs // 4)
+    some, few = (nd.FixedInDegree(n, autapses=False) for n in (inputs, inputs // 4))
     inhibits = {"receptor": "inh", "weight": -inhibition * weight, "delay": DELAY}
     excites = {"receptor": "exc", "weight": weight, "delay": DELAY}
     links = [

@@ -40,6 +40,12 @@ class SynapsesOfGroup:
         return order if stored is None else order[stored]
 
     @property
+    def in_order(self) -> bool:
+        """Whether stored synapses are the first connections, one after the other."""
+        plain = isinstance(self.plan, LearningPlan) and self.plan.rank is None
+        return plain and self.backend.live.stored_order(self.owner) is None
+
+    @property
     def of_events(self) -> bool:
         """Whether they learn from spikes, of which their ends keep a history."""
         return isinstance(self.plan, LearningPlan)
@@ -104,7 +110,11 @@ class Synapses:
         """Return a number of each synapse, (m,), as it was stored last."""
         out: NDArray[np.floating] = np.empty(len(self), self.dtype)
         for part in self.parts:
-            out[part.order] = self.backend.array(part.key(name))[part.plan.places]
+            stored = self.backend.array(part.key(name))
+            if part.in_order:
+                out[: part.plan.edges] = stored[: part.plan.edges]
+            else:
+                out[part.order] = stored[part.plan.places]
         return out
 
     def write(self, name: str, values: NDArray[Any]) -> None:
