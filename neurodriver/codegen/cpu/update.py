@@ -21,6 +21,7 @@ from .stencils import stencil_lines
 from .strips import StripText, fits
 from .sums import SumText, tile_sums, variants
 from .tile_draws import TileDraws
+from .uniform_choice import chosen_before
 from .vector_kinds import NotVectors
 
 if TYPE_CHECKING:
@@ -133,7 +134,7 @@ def tile_update(component: ComponentText, sums: list[SumText]) -> list[str]:
         ]
         body += ["(void)substep;", *component.mathematics(), *component.store(at), *finite.add()]
         body += [line for s in sums for line in s.after()]
-        return [finite.simd, *block(_LOOP, body)]
+        return chosen_before(component, [finite.simd, *block(_LOOP, body)])
     return tile_substeps(component, sums)
 
 
