@@ -13,8 +13,10 @@ from .builders import builds
 from .circuit import Circuit, Column, Connections
 from .distributions import Distribution
 from .drawn import Drawn
+from .relation import Relation
 from .rules import Ends
 from .selection import members_of
+from .space import AxisGrid
 
 Table = dict[str, Column]
 
@@ -59,7 +61,7 @@ def _sources(links: Connections, targets: NDArray[np.int64]) -> NDArray[np.int32
     """Return the sources of the connections into some components, ascending numbers."""
     if isinstance(links, Drawn) and len(targets) <= FEW:
         inside = [one for one in targets.tolist() if one in links.ends.target]
-        sources = [links.into(one).source for one in inside]
+        sources = [found.source for one in inside for found in _into(links, one)]
         return np.concatenate(sources) if sources else np.zeros(0, np.int32)
     wanted = np.isin(links.target, targets)
     return links.source[wanted]
@@ -101,8 +103,9 @@ def _found(circuit: Circuit, number: int, other: str) -> Iterator[Connections]:
         if isinstance(links, Drawn) and number not in getattr(links.ends, mine):
             continue
         if isinstance(links, Drawn) and mine == "target":
-            found = links.into(number)
-        elif isinstance(links, Drawn) and _alike(links):
+            yield from (found for found in _into(links, number) if len(found))
+            continue
+        if isinstance(links, Drawn) and _alike(links):
             one = Ends(range(number, number + 1), links.ends.target)
             laws = links.weight, links.latency
             found = Drawn(links.projection, one, links.key, laws, links.located).expanded()
@@ -111,6 +114,49 @@ def _found(circuit: Circuit, number: int, other: str) -> Iterator[Connections]:
             found = whole.taken(np.flatnonzero(_end(whole, mine) == number))
         if len(found):
             yield found
+
+
+def _into(links: Drawn, number: int) -> Iterator[Connections]:
+    """Yield the connections of one target, by ascending sources.
+
+    On axes its sources lie between the first and the last one of the runs that hold it; others are
+    not looked at. A run that goes around a closed axis has two parts.
+    """
+    simple = _alike(links) and links.plasticity is None
+    if not simple or links.located is None or links.located.relation.form != "grid":
+        yield links.into(number)
+        return
+    start, begin = links.located.firsts
+    for first, last in _runs_of_sources(links.located.relation, number - begin):
+        low, high = max(links.begins.start, start + first), min(links.begins.stop, start + last + 1)
+        if low < high:
+            ends, laws = Ends(range(low, high), links.ends.target), (links.weight, links.latency)
+            yield Drawn(links.projection, ends, links.key, laws, links.located).into(number)
+
+
+def _runs_of_sources(relation: Relation, target: int) -> Iterator[tuple[int, int]]:
+    """Yield the first and the last cell of each part of the sources that may lead to a target."""
+    source, reached = relation.source, relation.target
+    assert isinstance(source, AxisGrid) and isinstance(reached, AxisGrid)
+    points = reached.point_of_cell
+    place = np.unravel_index(target if points is None else points[target], reached.extent)
+    at = dict(zip(reached.names, place, strict=True))
+    held = {}
+    for axis in relation.axes:
+        index = at.get(axis.name, 0)
+        runs = np.flatnonzero((axis.low <= index) & (index <= axis.high))
+        held[axis.name] = np.unique(np.searchsorted(axis.begin, runs, side="right") - 1)
+    some = [held[name] for name in source.names]
+    if not all(map(len, some)):
+        return
+    for part in np.split(some[0], np.flatnonzero(np.diff(some[0]) > 1) + 1):
+        corners = [[one[end] for one in (part, *some[1:])] for end in (0, -1)]
+        first, last = (int(np.ravel_multi_index(corner, source.extent)) for corner in corners)
+        cells = source.point_of_cell
+        if cells is not None:  # cells of a mask ascend with their points
+            first = int(np.searchsorted(cells, first))
+            last = int(np.searchsorted(cells, last, side="right")) - 1
+        yield first, last
 
 
 def _alike(links: Drawn) -> bool:

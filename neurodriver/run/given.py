@@ -12,10 +12,9 @@ from ..arguments import MANY_STEPS, number, whole_number
 from ..circuit.circuit import Circuit
 from ..circuit.numbers import whole
 from ..circuit.single_precision import check_single_precision
-from ..errors import CircuitError, NeurodriverError
+from ..errors import NeurodriverError
 from ..model.loading import load_classes
 from ..quantities import seconds
-from ..system import free_memory
 
 
 def as_circuit(source: Any, models: Any = ()) -> Circuit:
@@ -73,25 +72,3 @@ def whole_steps(steps: int | None, duration: float | None, dt: float) -> int:
             raise NeurodriverError(f"LPU.run: duration must be seconds >= 0, got {duration}")
         steps = round(duration / dt)
     return whole_number(steps, "LPU.run: steps", most=MANY_STEPS)
-
-
-def check_room(circuit: Circuit, dtype: str) -> None:
-    """Raise CircuitError where the values of all components alone do not fit into free memory.
-
-    Parameters
-    ----------
-    dtype : {"float64", "float32"}
-    """
-    size = np.dtype(dtype).itemsize
-    groups = [group for group in circuit.groups if not group.is_port]
-    need = [g.count * size * len({*g.model.states, *g.model.updates}) for g in groups]
-    room = free_memory()
-    if sum(need) <= room:
-        return
-    most, worst = max(need), groups[need.index(max(need))]
-    gib = 2.0**30
-    part = f"{worst.count:,} {worst.name} need {most / gib:,.1f} GiB"
-    wanted = f"states and variables need at least {sum(need) / gib:,.1f} GiB"
-    fix = "take fewer cells" + (", or dtype='float32'" if size > 4 else "")
-    say = f"{wanted}, {room / gib:,.1f} GiB of memory are free; {part}: {fix}"
-    raise CircuitError(f"{circuit.name}: {say}")

@@ -29,13 +29,14 @@ from ..version import __version__
 from .checkpoints import Checkpoints
 from .copies import check_inputs, seeds_attribute, variants_of
 from .division import division_of
-from .given import check_room, check_settings, circuit_in, command_line, dtype_name, whole_steps
+from .given import check_settings, circuit_in, command_line, dtype_name, whole_steps
 from .kept import Kept, kept_fields
 from .member import Attributes, Member
 from .needed import LPUDescription, PartsDescription, described
 from .nonfinite import check_policy
 from .progress import Progress, both, end_progress, step_progress
 from .recorded_pools import sizes_of_pools
+from .room import check_room
 from .saving import advance_saving
 from .simulation import Simulation
 from .single_phases import advance_phase, in_one_launch

@@ -44,6 +44,18 @@ def test_torch_shares_the_memory(name: str) -> None:
             assert lpu.get("spike_state").all()  # the step has read it
 
 
+def test_cupy_shares_the_memory() -> None:
+    """What an array of CuPy adds in place is read by the next step."""
+    cupy = pytest.importorskip("cupy", reason="CuPy is not installed")
+    with simulated() as lpu:
+        lpu.run(5)
+        want = lpu.get("V") + 4.0
+        array = cupy.asarray(lpu["cells"].shared("V"))
+        array += 4.0
+        cupy.cuda.Device().synchronize()
+        assert np.array_equal(lpu.get("V"), want)
+
+
 def test_tensors_are_set() -> None:
     """A tensor on the GPU of the LPU is taken, one with gaps is refused."""
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")

@@ -373,6 +373,25 @@ def test_more_cells_than_memory_holds() -> None:
         nd.LPU(circuit, 1e-3)
 
 
+class Grown(nd.NDComponent):
+    """Has a number for each of its connections."""
+
+    axes, updates = ("y", "x"), {"val": "1"}
+    accesses = (nd.Access("val", "exc", connection={"w": nd.State("1", 0.5)}),)
+    update = "for (s : exc) s.w = 0.5 * s.w;"
+
+
+def test_more_connections_with_numbers_than_memory_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Row 27: their number is bounded without a look at pairs of cells."""
+    monkeypatch.setattr("neurodriver.run.room.free_memory", lambda: 2.0**36)
+    even = nd.Axis.span(1000, 0, 1000)
+    sheet = nd.Population(Grown, name="sheet", axes={"y": even, "x": even})
+    link = nd.Projection(sheet, sheet, nd.Within(150.0), receptor="exc", name="far")
+    want = r"'w' of at least 61,9\d\d,\d{3},\d{3} connections 'far' need 461\.\d GiB, "
+    with pytest.raises(CircuitError, match=want + r"64.0 GiB .* a shorter reach, or dtype"):
+        nd.LPU(nd.Circuit([sheet], [link]), 1e-3)
+
+
 def test_a_checkpoint_of_another_circuit(tmp_path: Path) -> None:
     """Row 26: both digests, and what is different."""
 

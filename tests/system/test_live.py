@@ -243,6 +243,20 @@ def test_memory_is_shared() -> None:
             lpu[["c", "a"]].shared("V")
 
 
+def test_a_tensor_is_added_to_in_place() -> None:
+    """``add_`` of PyTorch on shared memory shows in the next step."""
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    circuit = nd.Circuit.from_arrays([(MODELS["LeakyIAF"], 3, varied3(), ["a", "b", "c"])])
+    with nd.LPU(circuit, DT, backend="cpu") as lpu, nd.LPU(circuit, DT, backend="cpu") as other:
+        for one in (lpu, other):
+            one.advance(5)
+        torch.from_dlpack(lpu["LeakyIAF"].shared("V")).add_(4.0)
+        other["LeakyIAF"].set("V", other.get("V") + 4.0)
+        for one in (lpu, other):
+            one.advance(1)
+        assert np.array_equal(lpu.get("V"), other.get("V")) and np.ptp(lpu.get("V")) > 0
+
+
 def varied3() -> dict[str, Any]:
     """Parameters of three IAF neurons."""
     return {**IAF, "resistance": np.array([9.0, 10.0, 11.0])}

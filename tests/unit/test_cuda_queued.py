@@ -115,3 +115,28 @@ def test_inputs_and_recorders_need_the_host(emulated: None) -> None:
             shared(one).__dlpack__(stream=DEFAULT)
             one.advance(1)
             assert not launches(one)
+
+
+class CuPyArray:
+    """Takes memory of a GPU as arrays of CuPy do; under emulation the host can see it."""
+
+    def __init__(self, given: SharedArray) -> None:
+        interface = given.__cuda_array_interface__
+        address, read_only = interface["data"]
+        assert not read_only
+        self.values = at(address, interface["shape"], interface["typestr"])
+
+
+def test_arrays_of_cupy_share_the_memory(lpu: nd.LPU) -> None:
+    """What is added in place shows in the next step, as a value that was set does."""
+    lpu.advance(2)
+    values = lpu["Halving"].get("V") + 0.5
+    array = CuPyArray(shared(lpu))
+    array.values += 0.5
+    assert (lpu["Halving"].get("V") == values).all()
+    with nd.LPU(lpu.circuit, 1e-4, backend="cpu") as alone:
+        alone.advance(2)
+        alone["Halving"].set("V", values)
+        for one in (lpu, alone):
+            one.advance(1)
+        assert (alone["Halving"].V == lpu["Halving"].V).all() and np.ptp(lpu["Halving"].V) > 0

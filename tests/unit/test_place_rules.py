@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 import neurodriver as nd
+from neurodriver.circuit.drawn import Drawn
+from neurodriver.circuit.least_pairs import least_connections
 from neurodriver.errors import CircuitError, CircuitWarning
 
 SHEETS = Path(__file__).parents[3] / "shared" / "data" / "layers" / "sheet.json"
@@ -374,6 +376,33 @@ def test_inputs_and_outputs_of_a_cell() -> None:
             assert list(zip(of["uid"].tolist(), of["weight"].tolist(), strict=True)) == wanted
     with pytest.raises(CircuitError, match="no component 'a/99'"):
         circuit.inputs_of("a/99")
+
+
+@pytest.mark.parametrize("period", [None, 12.0])
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize(
+    "rule",
+    [nd.Within(3.1, autapses=False), nd.Within(y=2.0, x=3.0), nd.Near(y="same", x=3),
+     nd.Within(4.0, axes={"x": 2.0}), nd.Within(0.0)],
+)  # fmt: skip
+def test_rules_are_asked_for_one_cell_and_for_their_size(
+    rule: nd.Within | nd.Near, masked: bool, period: float | None
+) -> None:
+    """Sources of single cells and a bound of the number of connections, without all pairs."""
+    uneven = nd.Axis.at(np.sort(np.random.default_rng(3).random(12)) * 12, period=period)
+    axes = {"y": uneven, "x": nd.Axis.span(12, 0, 12, period=period)}
+    around = (np.arange(12) - 5.5) ** 2
+    mask = {"mask": np.add.outer(around, around) < 40} if masked else {}
+    a = population("a", {"axes": axes, **mask})
+    circuit = nd.Circuit([a], [nd.Projection(a, a, rule)])
+    links = circuit.connections[0]
+    assert isinstance(links, Drawn)
+    every = links.expanded()
+    least = least_connections(links)
+    assert 0 <= least <= len(every) and (masked or least > 0.99 * len(every))
+    for cell in (0, 17, a.count // 2, a.count - 1):
+        want = every.source[every.target == cell]
+        assert circuit.inputs_of(f"a/{cell}")["uid"].tolist() == circuit.uids[want].tolist()
 
 
 def test_graphs_keep_places_as_attributes(tmp_path: Path) -> None:
