@@ -18,6 +18,8 @@ from neurodriver.native.headers import INLINE, header
 
 WORDS = """
 #define ND_KERNEL static
+#define ND_CALLED static
+#define ND_UNROLL
 static int nd_memory[1 << 16];
 static int nd_bits_in(unsigned x) { return __builtin_popcount(x); }
 static unsigned nd_alike(int x)

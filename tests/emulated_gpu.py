@@ -206,6 +206,7 @@ class EmulatedDevice:
         self.stream = Stream()
         self.drain, self.lists = Stream(self.stream), Stream(self.stream)
         self.queue = self.stream.work
+        self.before_wait: Callable[[], None] = lambda: None
 
     event = Event
 
@@ -282,6 +283,7 @@ class EmulatedDevice:
         self.queue.append(lambda: ct.memmove(target, source, size))
 
     def wait(self) -> None:
+        self.before_wait()
         self.stream.run()
         self.rests()
 

@@ -306,5 +306,8 @@ class Ahead(Backend, Protocol):
     def begin(self, first: int, steps: int) -> int:
         """Begin what ``run`` does; return how many steps it takes."""
 
-    def land(self) -> None:
-        """Wait for the call that was begun first; its rows and what it ``found`` are here then."""
+    def land(self) -> int:
+        """Wait for the call that was begun first; its rows and what it ``found`` are here then.
+
+        Return the steps it did: all of them, unless another process has failed.
+        """

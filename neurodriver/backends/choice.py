@@ -121,6 +121,14 @@ def begin_building(choice: Choice, dtype: str) -> None:
         begin_building(dtype)
 
 
+def begin_drawing(choice: Choice, circuit: Circuit) -> None:
+    """Begin to compile what draws connections where a backend keeps them."""
+    if choice.target.threads:
+        from .cuda.drawing import begin_compiling
+
+        begin_compiling(lambda: gpu_number(choice), circuit)
+
+
 def make_backend(
     choice: Choice,
     program: Program,

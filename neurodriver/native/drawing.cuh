@@ -9,7 +9,8 @@
 /* What is asked of a projection: the connections of some of its sources into some of its targets. */
 struct nd_piece {
     integer rule;
-    integer whole;                  /* whether all targets are wanted */
+    integer whole;                  /* whether all targets are wanted, */
+    integer packed;                 /* or others are left out of a row before anything is drawn */
     integer room;                   /* connections that a warp has shared memory for */
     const int *source, *target;     /* number of each, negative where it is not wanted */
     const int *length;              /* of each row */
@@ -71,21 +72,67 @@ template <class Body> ND_FN int nd_by_chance(const nd_rule *r, integer s, intege
     }
 }
 
-/* Let numbers ascend; there is room for the next power of two. */
-ND_FN void nd_ascend(int *to, int count)
+/* Steps of a bitonic sort within N * 32 numbers from `base` on, in registers: those of runs of `first`
+ * to `last` numbers. There are numbers before `known`, and room before `room`. */
+template <int N> ND_FN void nd_ascend_held(int *to, int base, int first, int last, int known, int room)
 {
-    int size = 1;
-    while (size < count) size *= 2;
-    for (int i = count + nd_lane(); i < size; i += ND_WARP) to[i] = 0x7fffffff;
+    int held[N];
+    ND_UNROLL
+    for (int j = 0; j < N; ++j) {
+        const int i = base + j * ND_WARP + nd_lane();
+        held[j] = i < known ? to[i] : 0x7fffffff;
+    }
+    for (int run = first; run <= last; run *= 2) {
+        ND_UNROLL
+        for (int by = N / 2; by; by /= 2) {
+            if (by * ND_WARP >= run) continue;
+            ND_UNROLL
+            for (int j = 0; j < N; ++j) {
+                if (j & by) continue;
+                const int x = held[j], y = held[j + by];
+                const bool swap = (x > y) == !((base + j * ND_WARP + nd_lane()) & run);
+                held[j] = swap ? y : x, held[j + by] = swap ? x : y;
+            }
+        }
+        for (int by = (run < ND_WARP ? run : ND_WARP) / 2; by; by /= 2) {
+            ND_UNROLL
+            for (int j = 0; j < N; ++j) {
+                const bool low = !(nd_lane() & by) == !((base + j * ND_WARP + nd_lane()) & run);
+                const int other = (int)nd_across((unsigned)held[j], by);
+                if ((other < held[j]) == low) held[j] = other;
+            }
+        }
+    }
+    ND_UNROLL
+    for (int j = 0; j < N; ++j) {
+        const int i = base + j * ND_WARP + nd_lane();
+        if (i < room) to[i] = held[j];
+    }
     nd_together();
-    for (int run = 2; run <= size; run *= 2)
-        for (int by = run / 2; by; by /= 2) {
+}
+
+enum { ND_HELD = 16, ND_CHUNK = ND_HELD * ND_WARP };
+
+/* Let numbers ascend; there is room for the next power of two. */
+ND_CALLED void nd_ascend(int *to, int count)
+{
+    if (count <= 4 * ND_WARP) return nd_ascend_held<4>(to, 0, 2, 4 * ND_WARP, count, count);
+    if (count <= ND_CHUNK) return nd_ascend_held<ND_HELD>(to, 0, 2, ND_CHUNK, count, count);
+    int size = ND_CHUNK;
+    while (size < count) size *= 2;
+    for (int base = 0; base < size; base += ND_CHUNK)
+        nd_ascend_held<ND_HELD>(to, base, 2, ND_CHUNK, count, size);
+    for (int run = 2 * ND_CHUNK; run <= size; run *= 2) {
+        for (int by = run / 2; by >= ND_CHUNK; by /= 2) {
             for (int i = nd_lane(); i < size / 2; i += ND_WARP) {
                 const int a = 2 * i - (i & (by - 1)), b = a + by, x = to[a], y = to[b];
                 if ((x > y) == ((a & run) == 0)) to[a] = y, to[b] = x;
             }
             nd_together();
         }
+        for (int base = 0; base < size; base += ND_CHUNK)
+            nd_ascend_held<ND_HELD>(to, base, run, run, size, size);
+    }
 }
 
 /* Write the targets of a row, ascending; returns how many there are. */
@@ -110,6 +157,36 @@ ND_FN int nd_row(const nd_rule *r, const nd_piece &p, integer s, int *to)
         nd_together();
     }
     return count;
+}
+
+/* A connection of a row: its target, and its rank in the row. */
+struct nd_place {
+    integer target, rank;
+};
+
+enum { ND_PACKED = 16 };    /* bits of a target, where its rank stands above them */
+
+/* Leave out the connections of a row that are not wanted, if ranks can stand beside targets. Returns
+ * how many are left. */
+ND_FN int nd_left(const nd_piece &p, int *to, int count)
+{
+    if (!p.packed) return count;
+    int found = 0;
+    for (int i = nd_lane(); i - nd_lane() < count; i += ND_WARP) {
+        const int target = i < count ? to[i] : 0;
+        const bool wanted = i < count && p.target[target] >= 0;
+        const unsigned all = nd_ballot(wanted);     /* then all have read what is overwritten */
+        if (wanted) to[found + nd_lower(all)] = i << ND_PACKED | target;
+        found += nd_bits_in(all);
+    }
+    nd_together();
+    return found;
+}
+
+ND_FN nd_place nd_place_of(const nd_piece &p, const int *to, int n)
+{
+    if (!p.packed) return {p.target[to[n]], n};
+    return {p.target[to[n] & ((1 << ND_PACKED) - 1)], to[n] >> ND_PACKED};
 }
 
 /* Connections of each row; `length` is clear before. Those of ND_INTO and ND_TOTAL are drawn one by
@@ -170,10 +247,11 @@ ND_KERNEL void nd_survey(const nd_rule *rules, const nd_piece *pieces, integer w
     for (integer s = nd_warp_of_all(); s < r->sources; s += nd_number_of_all() / ND_WARP) {
         const integer source = p.source[s];
         if (source < 0) continue;
-        const int length = nd_row(r, p, s, to);
+        const int length = nd_left(p, to, nd_row(r, p, s, to));
         int count = 0, near = 0, least = 0x7fffffff, most = 0;
-        for (int i = nd_lane(); i < length; i += ND_WARP) {
-            const integer t = p.target[to[i]];
+        for (int n = nd_lane(); n < length; n += ND_WARP) {
+            const nd_place one = nd_place_of(p, to, n);
+            const integer t = one.target, i = one.rank;
             if (t < 0) continue;
             const int steps = (int)nd_fmin((double)nd_steps(
                 nd_value(r->delay, r->key, s, i, ND_DELAY), dt), 2147483647.0);
@@ -212,9 +290,10 @@ ND_KERNEL void nd_survey_units(const nd_rule *rules, const nd_piece *pieces, int
     for (integer s = nd_warp_of_all(); s < r->sources; s += nd_number_of_all() / ND_WARP) {
         const integer source = p.source[s];
         if (source < 0) continue;
-        const int length = nd_row(r, p, s, to);
-        for (int i = nd_lane(); i < length; i += ND_WARP) {
-            const integer t = p.target[to[i]];
+        const int length = nd_left(p, to, nd_row(r, p, s, to));
+        for (int n = nd_lane(); n < length; n += ND_WARP) {
+            const nd_place one = nd_place_of(p, to, n);
+            const integer t = one.target, i = one.rank;
             if (t < 0 || !(unit[t] == unit[t])) continue;
             const double size = nd_fabs(nd_value(r->weight, r->key, s, i, ND_WEIGHT));
             const double ratio = nd_fmin(size / unit[t], 0x1p60);
@@ -247,10 +326,11 @@ ND_KERNEL void nd_write(const nd_rule *rules, const nd_piece *pieces, integer wh
     for (integer s = nd_warp_of_all(); s < r->sources; s += nd_number_of_all() / ND_WARP) {
         const integer source = p.source[s];
         if (source < 0) continue;
-        const int length = nd_row(r, p, s, to);
+        const int length = nd_left(p, to, nd_row(r, p, s, to));
         integer near = near_at[source], far = far_at[source];
-        for (int i = nd_lane(); i - nd_lane() < length; i += ND_WARP) {
-            const integer t = i < length ? p.target[to[i]] : -1;
+        for (int n = nd_lane(); n - nd_lane() < length; n += ND_WARP) {
+            const nd_place one = n < length ? nd_place_of(p, to, n) : nd_place{-1, 0};
+            const integer t = one.target, i = one.rank;
             const bool wanted = t >= 0;
             integer ahead = 0;
             if (wanted) ahead = nd_steps(nd_value(r->delay, r->key, s, i, ND_DELAY), dt) - 1;
@@ -290,11 +370,13 @@ ND_KERNEL void nd_count_bins(const nd_rule *rules, const nd_piece *pieces, integ
     for (integer s = nd_warp_of_all(); s < r->sources; s += nd_number_of_all() / ND_WARP) {
         const integer source = p.source[s];
         if (source < 0) continue;
-        const int length = p.whole ? p.length[s] : nd_row(r, p, s, to);
+        const int length = p.whole ? p.length[s] : nd_left(p, to, nd_row(r, p, s, to));
         int *ends = to_bins.ends + to_bins.bins[source] - to_bins.low[source] - 1;
-        for (int i = nd_lane(); i < length; i += ND_WARP)
-            if (p.whole || p.target[to[i]] >= 0)
-                nd_add(ends + nd_steps(nd_value(r->delay, r->key, s, i, ND_DELAY), dt), 1);
+        for (int n = nd_lane(); n < length; n += ND_WARP) {
+            const nd_place one = p.whole ? nd_place{0, n} : nd_place_of(p, to, n);
+            if (one.target >= 0)
+                nd_add(ends + nd_steps(nd_value(r->delay, r->key, s, one.rank, ND_DELAY), dt), 1);
+        }
         nd_together();
     }
 }
@@ -329,11 +411,12 @@ ND_KERNEL void nd_write_bins(const nd_rule *rules, const nd_piece *pieces, integ
     for (integer s = nd_warp_of_all(); s < r->sources; s += nd_number_of_all() / ND_WARP) {
         const integer source = p.source[s];
         if (source < 0) continue;
-        const int length = nd_row(r, p, s, to);
+        const int length = nd_left(p, to, nd_row(r, p, s, to));
         const integer begin = to_bins.first[source];
         int *ends = to_bins.ends + to_bins.bins[source] - to_bins.low[source] - 1;
-        for (int i = nd_lane(); i - nd_lane() < length; i += ND_WARP) {
-            const integer t = i < length ? p.target[to[i]] : -1;
+        for (int n = nd_lane(); n - nd_lane() < length; n += ND_WARP) {
+            const nd_place one = n < length ? nd_place_of(p, to, n) : nd_place{-1, 0};
+            const integer t = one.target, i = one.rank;
             const bool wanted = t >= 0;
             int steps = 0;
             if (wanted) steps = (int)nd_steps(nd_value(r->delay, r->key, s, i, ND_DELAY), dt);

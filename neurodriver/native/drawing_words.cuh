@@ -1,5 +1,7 @@
 /* The words of a GPU that drawing.cuh uses. */
 #define ND_KERNEL extern "C" __global__
+#define ND_CALLED static __device__ __noinline__    /* one copy for all kernels */
+#define ND_UNROLL _Pragma("unroll")
 enum { ND_WARP = 32 };
 extern __shared__ int nd_shared_rows[];
 ND_FN int nd_lane() { return (int)(threadIdx.x % 32); }
@@ -16,6 +18,7 @@ ND_FN int nd_sum_up_to_here(int x)
     }
     return x;
 }
+ND_FN unsigned nd_across(unsigned x, int lanes) { return __shfl_xor_sync(0xffffffffu, x, lanes); }
 ND_FN double nd_from(double x, int lane) { return __shfl_sync(0xffffffffu, x, lane); }
 ND_FN double nd_up(double x, int by) { return __shfl_up_sync(0xffffffffu, x, by); }
 ND_FN long long nd_total(long long x)

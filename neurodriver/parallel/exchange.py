@@ -51,8 +51,9 @@ class Exchange:
         Lets the backend do so in windows from a step on, if it can.
     native : int
         Exchanges that compiled code did by itself.
-    imports : list of InputTable
-    exports : list of Probe
+    waits : bool
+        Whether a call has to complete before the next one begins.
+    imports, exports : list of InputTable, list of Probe
     first : int
         The step at which the run begins; windows count from there.
     """
@@ -68,7 +69,7 @@ class Exchange:
     ) -> None:
         self.timing, self.window = timing, timing.window
         self.seconds = 0.0  # to wait for another rank; 0 for as long as it is there
-        self.gated, self.first = False, 0
+        self.gated, self.waits, self.first = False, True, 0
         self.gate: Callable[[int], bool] = lambda first: False
         self.spent, self.received, self.native = 0.0, 0, 0
         self._world, self._host = world, host

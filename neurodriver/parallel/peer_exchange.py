@@ -25,7 +25,7 @@ from ..backends.tables import InputTable, PeerRows, Probe
 from ..errors import CircuitWarning, NeurodriverError
 from ..mpi import Channel, World
 from ..plan.passes.join import Joined
-from .exchange import Exchange
+from .exchange import Exchange, Left
 from .routes import Routes, ValueBlock
 from .window import Timing
 
@@ -49,6 +49,7 @@ class PeerExchange(Exchange):
     ) -> None:
         super().__init__(world, routes, joined, backend, timing)
         self._kernels, self._sent, self._until = cast(Peered, backend).peers, 0, 0
+        self.waits = False
         self._kept = 1 << (2 * self.window - 1).bit_length()
         self._one = np.zeros(1, np.int32)  # the first element of any row
         self._nothing = np.full(1, -1, np.int32)
@@ -177,7 +178,9 @@ class PeerExchange(Exchange):
         self._until = first + steps
 
     def swap(self, step: int) -> None:
-        """Raise `Left` where another rank has left the run."""
+        """Raise `Left` where a rank has left the run."""
+        if self._leaving:  # no kernel waits for others any more
+            raise Left("this rank has left the run")
         self._listen()
 
     def end(self, step: int) -> None:

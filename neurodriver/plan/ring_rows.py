@@ -109,7 +109,7 @@ def _ends_windows(circuit: Circuit, uses: Uses, target: Target) -> bool:
     if any(links.plasticity is not None for links in circuit.connections):
         return bool(uses.enters)
     imports = [group.sends for group in circuit.groups if group.is_port]
-    if uses.elsewhere and not (imports and all(imports)):
+    if uses.elsewhere and not all(imports):
         return True
     return bool(uses.injected) and not joined
 

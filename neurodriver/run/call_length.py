@@ -15,6 +15,11 @@ AHEAD_SECONDS, LAST_SECONDS = 0.004, 0.0002
 """Length of a call that begins before the one before has completed, and of the last one of some
 steps: the host takes what a call has recorded while the next one runs."""
 
+LAST_SECONDS_OF_PARTS = 0.008
+"""Length of the last call of the parts of a circuit, whose calls are `CALL_SECONDS` long. The host
+needs a millisecond or two for a call of all parts, as their threads take turns, and a GPU whose
+call begins late keeps the others waiting."""
+
 _BUFFER = 16 << 20
 """Bytes of rows of one call: what is written soon after is still in a cache."""
 
@@ -26,6 +31,8 @@ class CallLength:
     ----------
     most : int
         Steps of a call at most.
+    parts : bool
+        Whether others compute parts of the same circuit.
 
     Attributes
     ----------
@@ -36,9 +43,14 @@ class CallLength:
     fixed: int | None = None
 
     def __init__(
-        self, backend: Backend, calls: CallsInFlight, feeds: Sequence[RecorderFeed], most: int
+        self,
+        backend: Backend,
+        calls: CallsInFlight,
+        feeds: Sequence[RecorderFeed],
+        most: int,
+        parts: bool = False,
     ) -> None:
-        self._backend, self._calls, self._feeds = backend, calls, feeds
+        self._backend, self._calls, self._feeds, self._parts = backend, calls, feeds, parts
         size = sum(feed.row_bytes // feed.recorder.sample_interval for feed in feeds)
         self._most = min(most, max(1, _BUFFER // size) if size else 1 << 30)
 
@@ -50,7 +62,11 @@ class CallLength:
         if self.fixed is not None:
             return min(self.fixed, limit)
         seconds, ahead = self._calls.seconds_per_step, self._calls.ahead
-        wanted = (AHEAD_SECONDS if ahead else CALL_SECONDS) / seconds if seconds else 16
-        if ahead and seconds:  # what is left to do when the device is done is little
-            limit = min(limit, max(left // 2, int(LAST_SECONDS / seconds)))
-        return max(1, min(int(wanted), limit))
+        if not seconds:
+            return max(1, min(16, limit))
+        wanted, last = AHEAD_SECONDS, LAST_SECONDS
+        if self._parts or not ahead:
+            wanted, last = CALL_SECONDS, LAST_SECONDS_OF_PARTS
+        if ahead:  # what is left to do when the device is done is little
+            limit = min(limit, max(left // 2, int(last / seconds)))
+        return max(1, min(int(wanted / seconds), limit))

@@ -27,6 +27,15 @@ class _Call:
     rows: list[dict[str, NDArray[np.generic]]]  # where those of each recorder lie, or will
     blocks: list[tuple[Recorder, Block]] | None = None  # not with the writer; None: not completed
 
+    def end(self, steps: int, feeds: Sequence[RecorderFeed]) -> None:
+        """Note how many steps were done: fewer than were begun where another process failed."""
+        if steps < self.steps:
+            self.steps = steps
+            for rows, feed in zip(self.rows, feeds, strict=True):
+                interval = feed.recorder.sample_interval
+                count = (self.first + steps) // interval - self.first // interval
+                rows.update({name: values[:count] for name, values in rows.items()})
+
 
 class CallsInFlight:
     """Lets a backend advance steps, the next ones before the rows of the last ones are here.
@@ -97,7 +106,7 @@ class CallsInFlight:
             if self.ahead and self.ahead.completed <= call.number:
                 try:
                     with self._profile.phase("step loop"):
-                        self.ahead.land()
+                        call.end(self.ahead.land(), self._feeds)
                 except Exception:
                     self._calls.clear()  # nothing will come from this device any more
                     raise

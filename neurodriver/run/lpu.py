@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, DTypeLike
 from ..adapters import adapters
 from ..arguments import MANY_STEPS, mapping, one_or_several, truth, whole_number
 from ..backends.base import Backend
-from ..backends.choice import Choice, begin_building
+from ..backends.choice import Choice, begin_building, begin_drawing
 from ..circuit.batch import Batch, batch_of
 from ..circuit.circuit import Circuit
 from ..circuit.space import sizes_of
@@ -222,6 +222,7 @@ class LPU(Checkpoints):
     def simulated(self, circuit: Circuit, variants: Variants | None) -> Simulation:
         """Return a simulation of a form of the circuit, with these inputs and recorders."""
         settings = vars(self.settings).copy()
+        begin_drawing(self.settings.choice, circuit)
         if self.division is not None:
             run = self.inputs, self.recorders, self.attributes, self.division, settings
             made: Simulation = adapters("parts")[0].simulation(circuit, self.dt, *run)

@@ -54,6 +54,7 @@ class OpenExchange(Protocol):
     exports: list[Probe]
     spent: float
     received: int
+    waits: bool
 
     @property
     def asking(self) -> str | None: ...
@@ -153,11 +154,11 @@ class Simulation:
 
     def _make_calls(self, stepwise: bool, feeds: list[RecorderFeed]) -> None:
         self._stepwise = stepwise
-        waits = self.exchange is not None or self._stepwise or self._inputs.longest == 1
+        waits = stepwise or self._inputs.longest == 1 or bool(self.exchange and self.exchange.waits)
         self.calls = CallsInFlight(self.backend, feeds, waits or self._findings.waits, self.profile)
         self._inputs.draw_in_threads(self.backend, self.calls.ahead is not None)
         most = min(self._inputs.longest, self._findings.longest)
-        self.length = CallLength(self.backend, self.calls, feeds, most)
+        self.length = CallLength(self.backend, self.calls, feeds, most, bool(self.exchange))
 
     def _connect(self) -> None:
         """Give the backend the tables of inputs, recorders and exchange."""

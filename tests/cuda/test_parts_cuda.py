@@ -61,6 +61,24 @@ def test_bits_of_the_whole_on_gpus(devices: list[int], least: int, executor: str
 
 
 @pytest.mark.needs("two GPUs")
+def test_a_part_that_only_sends() -> None:
+    """It has windows of as many steps as the part that it sends to."""
+    circuit, runs = weighted_network(300, 5), (103, 40, 157)
+    part = np.arange(circuit.count) * 2 // circuit.count
+    links = [one.taken(np.flatnonzero(part[one.source] <= part[one.target]))
+             for one in circuit.connections]  # fmt: skip
+    circuit = circuit.with_parts(circuit.groups, links)
+    expected, times, _ = recorded(circuit, runs, backend="cuda", device=0)
+    given = {"backend": "cuda", "devices": [0, 1], "parts": part}
+    found, spikes, exchanges = recorded(circuit, runs, **given)
+    assert np.array_equal(expected, found) and len(times["time"]) > 100
+    for key in ("time", "index"):
+        assert np.array_equal(times[key], spikes[key])
+    owners = [one._kernels._owner for one in exchanges]
+    assert [one.program.window for one in owners] == [5, 5]
+
+
+@pytest.mark.needs("two GPUs")
 @pytest.mark.parametrize("least", [1, 5])
 def test_rows_that_are_copied(least: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where warps do not send what they compute, rows are copied between barriers."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from queue import Queue
 from typing import Any
 
 import numpy as np
@@ -76,15 +77,23 @@ def test_laws(laws: tuple[Any, Any], dtype: str) -> None:
 
 def test_several_projections_of_a_source() -> None:
     """Rows of a source go on from projection to projection; units differ between targets."""
-    rules = FixedTotal(700), FixedInDegree(11), FixedProbability(0.5)
+    rules = FixedTotal(700), FixedTotal(300), FixedInDegree(11), FixedProbability(0.5)
+    targets = (0, 20), (20, 40), (40, 83), (83, 133)
     links = [
         link(source, target, rule, weight)
         for source, weight in (((0, 60), WEIGHT), ((60, 83), Normal(-9.0, 0.9, high=0.0)))
-        for target, rule in zip([(0, 40), (40, 83), (83, 133)], rules, strict=True)
+        for target, rule in zip(targets, rules, strict=True)
     ]
     assert check(circuit(*links), "float64") == 4
     alike = [link((0, 60), (0, 83), FixedTotal(999), 0.5), link((60, 83), (0, 83), RULES[0], -2.0)]
     assert check(circuit(*alike)) == 1  # a weight of each source is stored once
+
+
+def test_rows_of_all_lengths() -> None:
+    """A warp sorts them in registers, or in shared memory where they are long."""
+    lengths = (20, 64, 100, 256, 450, 1000, 1500)
+    links = [link((3 * i, 3 * i + 2), (0, 83), FixedOutDegree(n)) for i, n in enumerate(lengths)]
+    assert check(circuit(*links)) == 2
 
 
 @pytest.mark.parametrize("rule", RULES, ids=str)
@@ -134,6 +143,18 @@ def test_few_are_drawn_by_the_host() -> None:
     given = circuit(link((0, 83), (0, 83), RULES[0]))
     made = compile_circuit(given, DT, target=CUDA, drawer=drawing.GPUDrawer(closed))
     assert "they are few" in made.gathers[0, SPIKE].note
+
+
+def test_the_text_is_compiled_while_a_circuit_is_planned(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where it is needed."""
+    asked: Queue[str] = Queue()
+    monkeypatch.setattr(drawing, "architecture", lambda number: f"sm_{number}")
+    monkeypatch.setattr(drawing, "compile_cubin", lambda text, arch: asked.put(text + arch))
+    for many, size in ((901, 0), (900, 1)):
+        monkeypatch.setattr(drawing, "MANY", many)
+        drawing.begin_compiling(lambda: 90, circuit(link((0, 83), (0, 83), FixedTotal(900))))
+        found = [asked.get(timeout=9) for _ in range(size)]
+        assert found == [drawing.text() + "sm_90"] * size and asked.empty()
 
 
 def test_sums_in_doubt_are_drawn_in_the_order_of_the_sources() -> None:

@@ -159,7 +159,7 @@ def test_a_device_that_fails(emulated: None, monkeypatch: pytest.MonkeyPatch) ->
     def failing() -> None:
         if next(calls) == 3:
             raise NeurodriverError("GPU 0: gone")
-        land()
+        return land()
 
     monkeypatch.setattr(lpu.backend, "land", failing)
     with pytest.raises(NeurodriverError, match="gone"):

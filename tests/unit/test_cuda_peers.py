@@ -39,6 +39,8 @@ def run(
         for steps in runs:
             lpu.run(steps=steps)
         parts = getattr(lpu.simulation, "_parts", [])
+        peered = [one for one in parts if isinstance(one.exchange, PeerExchange)]
+        assert all(one.simulation.calls.ahead for one in peered)
         return recorder.get("V"), recorder.get("spike_state"), [part.exchange for part in parts]
 
 
@@ -65,8 +67,8 @@ def test_bits_of_the_whole(
         assert kernels.copied == copied and (kernels.sending > 0) != copied
 
 
-@pytest.mark.parametrize("count", [2, 3])
-def test_parts_that_only_send(count: int) -> None:
+@pytest.mark.parametrize(("count", "later"), [(2, 0), (3, 4)])
+def test_parts_that_only_send(count: int, later: int) -> None:
     """A part that nobody sends to does not run ahead of those that it sends to."""
     circuit, inputs = random_circuit(12, 2)
     neurons = np.arange(circuit.count)
@@ -80,7 +82,7 @@ def test_parts_that_only_send(count: int) -> None:
                 delay=one.delay[forward],
             )
         )  # fmt: skip
-    circuit = circuit.with_parts(circuit.groups, links)
+    circuit = longer(circuit.with_parts(circuit.groups, links), later)
     expected = run(circuit, inputs)
     found = run(circuit, inputs, backend="cuda", devices=list(range(count)), parts=part)
     assert np.array_equal(expected[0], found[0]) and np.ptp(found[0]) > 0

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -104,7 +105,7 @@ class CUDABackend:
         self.threads = self.plan.warps
         self.device_seconds, self._done, self._completed, self.phases_done = 0.0, 0, 0, 0
         with self.device.current():
-            self.code = self._built()
+            self.code = _built(self)
             self.twins = Twins(self.device, shared=gates)
             self._lanes = [Lane(self.device, self.code, 1, [self.binding]) for _ in range(2)]
             self._sent = self.device.event()
@@ -114,13 +115,8 @@ class CUDABackend:
         records = any(one.kernel.record for one in self.generated.tasks)
         shared = self.plan.shape.shared(self.dtype.itemsize, records)
         self.launches = Launches(self.device, self.code, self.plan, how, shared)
-        self.instances.bind(
-            {
-                u.groups[0]: partial(self._launch_alone, number)
-                for number, u in enumerate(program.units)
-                if u.groups[0] in self.instances.made
-            }
-        )
+        alone = ((u.groups[0], partial(self._launch_alone, n)) for n, u in enumerate(program.units))
+        self.instances.bind({group: one for group, one in alone if group in self.instances.made})
         self.inputs: list[InputTable] = []
         self.probes: list[Probe] = []
         self.events: list[EventTable] = []
@@ -128,16 +124,6 @@ class CUDABackend:
         self.queued = QueuedCalls(self)
         self._stages: list[Staging | Lane] = []
         self._in_flight: list[Lane] = []
-
-    def _built(self) -> Loaded:
-        """Compile the text of the circuit; in a profile it counts what its parts take."""
-        parts = parts_of(self.generated, self.plan, self.binding)
-        self.binding.symbols = table_places(parts)
-        given = parts, self.dtype.name, replace(self.plan.shape, timers=current().on)
-        text = device_text(*given, senders_of(self.program))
-        code = Loaded(self.device, compile_cubin(text, self.device.arch))
-        self.delivery.bring(self.device, code, self.binding.pool)
-        return code
 
     # -- memory ---------------------------------------------------------------------------------
 
@@ -204,8 +190,8 @@ class CUDABackend:
         with held_back(self.gates.window > 0):
             begun = self.begin(first, steps, beside=False)
             done = self.gates.pass_all(first, first + begun, self._in_flight[0].ended)
-        self.land(done)
-        self.gates.settle(self.launches, self.code, done < begun)
+        self._collect(done)
+        self.gates.settle(self.code, done < begun)
         return done
 
     def gate(self, window: int, serve: Serve, first: int = 0) -> bool:
@@ -228,6 +214,7 @@ class CUDABackend:
                 self.staging.send(first, steps, lane)
             if beside:
                 self._sent.record(device.stream)
+                self.gates.hold()
             lane.begin.record(device.stream)
             self.launches.advance(first, first + steps, self.phases_done)
             self.phases_done = 0
@@ -237,6 +224,7 @@ class CUDABackend:
             self.twins.begin_receiving()
             lane.begin_receiving(beside)
         self.staging.expect(lane)
+        lane.steps = range(first, first + steps)
         self._in_flight.append(lane)
         self._done += steps
         return steps
@@ -251,8 +239,17 @@ class CUDABackend:
             self.device.wait()
         self.phases_done = end
 
-    def land(self, steps: int = sys.maxsize) -> None:
-        """Wait for the rows and events of the call that was begun first, of so many steps."""
+    def land(self) -> int:
+        """Wait for the rows and events of the call that was begun first; return its steps."""
+        lane = self._in_flight[0]
+        done = self.gates.pass_all(lane.steps.start, lane.steps.stop, lane.ended)
+        self._collect(done)
+        if not self._in_flight and self.gates.let_go():
+            self.gates.settle(self.code, True)
+        return done
+
+    def _collect(self, steps: int) -> None:
+        """Take the rows and events of the call that was begun first, of so many steps."""
         lane = self._in_flight[0]
         with self.device.current():
             lane.wait()
@@ -310,6 +307,7 @@ class CUDABackend:
         """Give the device's memory back."""
         if self._open:
             self._open = False
+            self.gates.let_go()
             with self.device.current():
                 self.device.wait()
                 self.device.drain.synchronize()
@@ -334,3 +332,20 @@ def _planned(own: CUDABackend, given: schedule.LaunchPlan | None) -> schedule.La
     return schedule.finished(
         replace(plan, shape=with_learning(shape, learning, plan.blocks)), units, word
     )
+
+
+def _built(own: CUDABackend) -> Loaded:
+    """Compile the text of the circuit; in a profile it counts what its parts take.
+
+    Meanwhile arrays are drawn: both take seconds where a circuit has billions of connections.
+    """
+    parts = parts_of(own.generated, own.plan, own.binding)
+    own.binding.symbols = table_places(parts)
+    given = parts, own.dtype.name, replace(own.plan.shape, timers=current().on)
+    text = device_text(*given, senders_of(own.program))
+    with ThreadPoolExecutor(1, "neurodriver-compiler") as pool:
+        made = pool.submit(copy_context().run, compile_cubin, text, own.device.arch)
+        own.binding.draw()
+    code = Loaded(own.device, made.result())
+    own.delivery.bring(own.device, code, own.binding.pool)
+    return code

@@ -152,6 +152,7 @@ class CUDABatch(CUDABackend):
         with self.device.current():
             for one in self.bindings:
                 one.allocate(self.delivery.wanted())
+                one.draw()
             faults = self._faults()
             self.instances = Instances(self.program, DeviceMemory(self.binding))
             self.stepwise = False

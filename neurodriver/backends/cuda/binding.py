@@ -56,6 +56,7 @@ class Binding:
         if like is not None:
             like._shares = True
         self._owned: dict[Key, Any] = {}
+        self._drawn: list[tuple[Key, DrawnArray]] = []
         self.device, self.program, self.dtype = device, program, program.dtype
         self.memory = MemoryManager(program, _HOST_MEMORY)
         self.values = LockedCopies(device)
@@ -66,7 +67,7 @@ class Binding:
         self._sent: dict[Key, float] | None = None  # the numbers that are in the tables there
 
     def allocate(self, more: Mapping[str, int]) -> None:
-        """Allocate all arrays, and copy their initial values.
+        """Allocate all arrays, and copy their initial values, except of those that are drawn there.
 
         States of one name lie side by side, as they are read together.
 
@@ -82,10 +83,15 @@ class Binding:
         self.pool = Pool(self.device, wanted | {row.key: row.nbytes for row in rows} | dict(more))
         for row in rows:
             if isinstance(row.value, DrawnArray):
-                self.device.wait()  # another stream draws what this one has cleared
-                row.value.there(self.pool.address[row.key])
+                self._drawn.append((row.key, row.value))
             elif row.value is not None:
                 self.device.upload(self.pool.address[row.key], np.ascontiguousarray(row.initial()))
+
+    def draw(self) -> None:
+        """Draw the arrays that are drawn where they lie."""
+        self.device.wait()  # another stream draws what this one has cleared
+        for key, numbers in self._drawn:
+            numbers.there(self.pool.address[key])
 
     def _shared(self, row: Array) -> bool:
         """Whether an array of the other copy is this one's, too."""

@@ -65,6 +65,23 @@ def _text(given: bytes) -> str:
     return given.partition(b"\0")[0].decode()
 
 
+def _attributes(driver: Driver, number: int) -> Iterator[int]:
+    """Yield both numbers of the architecture of a GPU, and its multiprocessors."""
+    handle, known = driver.cuDeviceGet(number), driver.api.CUdevice_attribute
+    for name in _ATTRIBUTES:
+        which = getattr(known, f"CU_DEVICE_ATTRIBUTE_{name}")
+        yield int(driver.cuDeviceGetAttribute(which, handle))
+
+
+def architecture(number: int) -> str:
+    """Return that of a GPU, such as ``sm_90``; no context is made."""
+    return "sm_{}{}".format(*_attributes(load_driver(), number))
+
+
+def no_wait() -> None:
+    """Nothing has to be done before a wait."""
+
+
 _LATER: list[tuple[Driver, Holdings, Any]] = []
 _waiting = 0
 
@@ -153,14 +170,10 @@ class Device:
         if not 0 <= number < count:
             have = f"this machine has {count}, numbered from 0" if count else "there is none"
             raise DeviceError(f"device must be the number of a GPU, got {number}; {have}")
-        handle, known = driver.cuDeviceGet(number), driver.api.CUdevice_attribute
-        major, minor, self.processors = (
-            int(driver.cuDeviceGetAttribute(getattr(known, f"CU_DEVICE_ATTRIBUTE_{name}"), handle))
-            for name in _ATTRIBUTES
-        )
+        major, minor, self.processors = _attributes(driver, number)
         self.number, self._yields, self.busy, self.following = number, yields, True, False
         self.answers: list[Any] = []
-        self.name = _text(driver.cuDeviceGetName(256, handle))
+        self.name = _text(driver.cuDeviceGetName(256, driver.cuDeviceGet(number)))
         self.arch, self.clusters = f"sm_{major}{minor}", major >= 9
         self.driver = Driver(driver.api, f"GPU {number} ({self.name}): ")
         self._context = primary_context(driver.api, number)
@@ -178,6 +191,8 @@ class Device:
         self._arguments: dict[int, tuple[list[Any], Any, int]] = {}
         self.shared: dict[int, int] = {}
         """Function -> most bytes of shared memory with which it was started."""
+        self.before_wait = no_wait
+        """Called before each wait for all that was begun."""
 
     def current(self) -> CurrentContext:
         """Make the GPU's context the current one of this thread."""
@@ -247,6 +262,7 @@ class Device:
 
     def wait(self) -> None:
         """Wait until all that was begun is done."""
+        self.before_wait()
         self.stream.synchronize()
         if self.following:
             self.driver.cuStreamSynchronize(self.default)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes as ct
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cached_property
 from typing import Any, Protocol
@@ -16,6 +17,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from ...circuit.circuit import Circuit
 from ...circuit.distributions import Law
 from ...circuit.drawing import native_rule
 from ...circuit.drawn import Drawn
@@ -33,7 +35,7 @@ from ...plan.spikes.drawer import Asked, Survey, grid_of
 from ...plan.spikes.weights import Bounds
 from ...profiling.phases import phased
 from .compiler import compile_cubin
-from .device import Device, Loaded, Pool, launch
+from .device import Device, Loaded, Pool, architecture, launch
 
 RULES = (AllToAll, FixedInDegree, FixedOutDegree, FixedProbability, FixedTotal, OneToOne)
 """Rules that a GPU draws."""
@@ -44,6 +46,10 @@ second, with the copy."""
 
 LONGEST = 1 << 15
 """Connections of a row at most: they stand in the shared memory of a warp."""
+
+PACKED = 1 << 16
+"""Targets of a projection up to which those that a part does not own are left out at once: a rank
+of up to ``LONGEST`` stands above them in a word (``ND_PACKED``)."""
 
 SHARED = 48 << 10
 """Bytes of shared memory up to which a block has several warps."""
@@ -62,8 +68,20 @@ def text() -> str:
     return head + "\n".join(map(header, names))
 
 
+def begin_compiling(number: Callable[[], int], circuit: Circuit) -> None:
+    """Begin to compile the text where a circuit has many connections that a GPU draws.
+
+    What goes wrong is said when the text is needed.
+    """
+    drawn = (one for one in circuit.connections if isinstance(one, Drawn))
+    if sum((one.mean_degree or 0.0) * len(one.ends.target) for one in drawn) >= MANY:
+        pool = ThreadPoolExecutor(1, "neurodriver-compiler")
+        pool.submit(lambda: compile_cubin(text(), architecture(number())))
+        pool.shutdown(wait=False)
+
+
 _PIECE = np.dtype(
-    [(name, np.int64) for name in ("rule", "whole", "room")]
+    [(name, np.int64) for name in ("rule", "whole", "packed", "room")]
     + [(name, np.uint64) for name in ("source", "target", "length", "begin", "listed")]
 )
 """``nd_piece`` of ``drawing.cuh``."""
@@ -318,6 +336,7 @@ class _Known:
         wanted = np.concatenate([[0], np.cumsum(asked.target >= 0)])
         stops = np.array([one.ends.target.stop for one in asked.drawn], np.int64)
         self.whole = wanted[stops] - wanted[self.first[1]] == stops - self.first[1]
+        self.packed = ~self.whole & (stops - self.first[1] <= PACKED)
 
     def measure(self, lengths: NDArray[np.int32]) -> None:
         """Find the longest row of each projection."""
@@ -384,6 +403,7 @@ class _Rows:
         known = self._known
         pieces = np.zeros(len(known.begins), _PIECE)
         pieces["rule"], pieces["whole"] = np.arange(len(pieces)), known.whole
+        pieces["packed"] = known.packed
         pieces["room"] = room = known.room
         pieces["source"], pieces["target"] = self.address["source"], self.address["target"]
         pieces["source"] += 4 * known.first[0].astype(np.uint64)

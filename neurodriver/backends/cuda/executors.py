@@ -142,7 +142,8 @@ class Launches:
     phases : list of int
         Phase of what each list advances, where it advances a single unit.
     arrivals : int
-        Arrivals at the barrier of the grid, or of a copy's blocks, so far, gates included.
+        Arrivals at the barrier of the grid, or of a copy's blocks, so far. A kernel with gates
+        counts them by itself.
     """
 
     def __init__(

@@ -11,21 +11,21 @@ host only asks now and then whether another process has failed, and then ends th
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import NamedTuple
 
 import numpy as np
 
 from ...mpi.waiting import wait_until
 from ...system import give_way
-from .device import Device, Loaded
-from .executors import Launches
+from .device import Device, Loaded, held_back, no_wait
 
 Serve = Callable[[int], bool]
 """Exchanges rows after a number of steps; returns whether to go on."""
 
-_REACHED, _OPEN, _ARRIVALS = 0, 16, 32
+_REACHED, _OPEN = 0, 16
 """Offsets into the shared words, on cache lines of their own: steps done (written by the device),
-steps that may be done (by the host), arrivals at the last barrier (by the device)."""
+steps that may be done (by the host)."""
 
 _LEAVE = -1
 _LOOK = 1 << 12
@@ -80,9 +80,10 @@ class Gates:
         self._device = device
         self.possible, self.window, self.first = possible, 0, 0
         self.peers = KernelExchange()
-        self._words = device.pinned(48, np.int64)
+        self._words = device.pinned(32, np.int64)
         self._words[:] = 0
         self._serve: Serve = lambda step: True
+        self._idle, self._held, self._holding = device.event(), False, ExitStack()
 
     def set(self, window: int, serve: Serve, first: int) -> bool:
         """Let ``serve`` be asked after each ``window`` steps; return whether it will."""
@@ -95,25 +96,36 @@ class Gates:
         """Window, address of the shared words, first step, exchange, as the kernel reads them."""
         return self.window, self._words.ctypes.data, self.first, *self.peers
 
-    def settle(self, launches: Launches, code: Loaded, left: bool) -> None:
-        """Count the barriers of a launch; let later ones pass if it had to end (``left``).
+    def settle(self, code: Loaded, left: bool) -> None:
+        """Let later launches pass if one had to end (``left``).
 
         A kernel that had to leave within the last window has done all steps nevertheless.
         """
-        if self.window:
-            launches.arrivals = self.arrivals
-        if left or self._words[_OPEN] == _LEAVE:
+        if left or self._leaves():
             with self._device.current():
                 self._device.upload(code.address("nd_shut"), np.array([np.iinfo(np.int64).max]))
+
+    def hold(self) -> None:
+        """Give no dropped device's memory back, as a launch that waits for others begins."""
+        if self.window and not self._held:
+            self._held = True
+            self._holding.enter_context(held_back(True))
+            self._device.before_wait = self._wait
+
+    def let_go(self) -> bool:
+        """Do so again, as no launch is left; return whether some had to end before."""
+        self._holding.close()
+        self._device.before_wait = no_wait
+        held, self._held = self._held, False
+        return held and self._leaves()
+
+    def _leaves(self) -> bool:
+        """Whether launches have to end, as another process has failed."""
+        return bool(self._words[_OPEN] == _LEAVE)
 
     def open(self) -> None:
         """Let the next launch pass."""
         self._words[[_REACHED, _OPEN]] = 0
-
-    @property
-    def arrivals(self) -> int:
-        """Arrivals at the grid's barrier when the last launch had ended."""
-        return int(self._words[_ARRIVALS])
 
     def pass_all(self, first: int, end: int, ended: Callable[[], bool]) -> int:
         """Serve the gates of a launch of steps ``first`` to ``end - 1``; return the steps it does.
@@ -126,7 +138,7 @@ class Gates:
         if not self.window:
             return end - first
         if self.peers.sent >= 0:
-            return self._watch(first, ended)
+            return self._watch(first, end, ended)
         begin = first + self.window - (first - self.first) % self.window
         for step in range(begin, end, self.window):
             looks = 0
@@ -145,11 +157,33 @@ class Gates:
                 return step - first
         return end - first
 
-    def _watch(self, first: int, ended: Callable[[], bool]) -> int:
+    def _watch(self, first: int, end: int, ended: Callable[[], bool]) -> int:
         """Wait for a launch whose kernel exchanges rows itself; return the steps it does."""
+        self._ask_until(ended, first)
+        if not self._leaves():
+            return end - first
+        self._ask_until(self._marked(), first)  # later launches end, too
+        return min(max(int(self._words[_REACHED]) - first, 0), end - first)
+
+    def _wait(self) -> None:
+        """Wait for all launches, and ask meanwhile whether another process has failed."""
+        self._ask_until(self._marked(), 0)
+
+    def _marked(self) -> Callable[[], bool]:
+        """Return a function that says whether all that was begun is done."""
+        with self._device.current():
+            self._idle.record(self._device.stream)
+        return self._is_idle
+
+    def _is_idle(self) -> bool:
+        with self._device.current():
+            return bool(self._idle.query())
+
+    def _ask_until(self, ended: Callable[[], bool], step: int) -> None:
+        """Ask now and then whether another process has failed, and let launches end then."""
 
         def ask() -> None:
-            if self._words[_OPEN] != _LEAVE and not self._serve(first):
+            if not self._leaves() and not self._serve(step):
                 self._words[_OPEN] = _LEAVE
 
         try:
@@ -157,4 +191,3 @@ class Gates:
         except BaseException:
             self._words[_OPEN] = _LEAVE
             raise
-        return int(self._words[_REACHED]) - first

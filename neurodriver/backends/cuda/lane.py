@@ -35,6 +35,8 @@ class Lane:
         of events are in the memory of the host.
     rows : list of callable
         Functions that collect recorded rows.
+    steps : range
+        What the call advances.
     fault : (copies * 8,) int64
         The record of the first value that is not finite (``plan.diagnostics``).
     """
@@ -46,6 +48,7 @@ class Lane:
         self.records, self.events = ChunkRecords(device), EventLists(device, code)
         self.begin, self.end, self.here = (device.event() for _ in range(3))
         self.rows: list[Callable[[], None]] = []
+        self.steps = range(0)
         self.fault = device.pinned(8 * copies, np.int64)
         self._histories = Histories(bindings)
         self._beside = True

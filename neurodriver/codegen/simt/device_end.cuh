@@ -113,6 +113,10 @@ ND_FN void nd_open(const nd_item *items, const int *offsets, long long k, int ph
 }
 #endif
 
+#if ND_GATES
+static __device__ unsigned nd_settled;     /* arrivals when the last launch had ended */
+#endif
+
 /* Advance steps first .. last - 1 of a chunk that ends before step `end`. */
 extern "C" __global__ void __launch_bounds__(ND_THREADS, ND_RESIDENT)
 nd_advance(const nd_item *items, const int *offsets, long long first, long long last, long long end,
@@ -138,6 +142,7 @@ nd_advance(const nd_item *items, const int *offsets, long long first, long long 
     }
 #endif
 #if ND_GATES
+    arrivals = __ldcg(&nd_settled);     /* how often launches exchange, or whether they leave, no host knows before */
     for (;;) {
         const long long window = nd_chunk.window;
         const long long next = ND_LEARNS && window ? first + window - (first - nd_chunk.gated) % window : last;
@@ -151,9 +156,9 @@ nd_advance(const nd_item *items, const int *offsets, long long first, long long 
         arrivals = loop.arrivals;
         if (nd_is_shut(first)) break;
     }
-    if (nd_chunk.window && blockIdx.x + threadIdx.x == 0) {
-        if (nd_chunk.sent >= 0) nd_chunk.gate[0] = nd_is_shut(first) ? nd_shut : first;
-        nd_chunk.gate[32] = arrivals;
+    if (blockIdx.x + threadIdx.x == 0) {
+        if (nd_chunk.window && nd_chunk.sent >= 0) nd_chunk.gate[0] = nd_is_shut(first) ? nd_shut : first;
+        __stcg(&nd_settled, arrivals);
     }
 #else
     nd_go(items, offsets, first, last, end, parts, width, arrivals);

@@ -69,7 +69,7 @@ struct nd_run {
     long long end;          /* step after the last one of the chunk */
     long long window;       /* steps between gates (device_end.cuh), where a text has any */
     long long *gate;        /* in memory of the host: [0] steps done, [16] steps that may be done, */
-                            /* -1: no more; [32] arrivals at the barrier at the end of a launch */
+                            /* -1: no more */
     long long gated;        /* the step from which on windows are counted */
     long long sent;         /* rows that kernels have sent before that step; -1: the host exchanges rows */
     long long kept;         /* rows that there is memory for, a power of 2 */
