@@ -29,6 +29,7 @@ from neurodriver.native.compiler import build
 from neurodriver.native.headers import INLINE, header
 from neurodriver.plan.arrays import Key, VariableOwner
 from neurodriver.plan.compile import compile_circuit
+from neurodriver.plan.diagnostics import OFF, Diagnostics
 from neurodriver.plan.target import CUDA
 
 WORDS = (
@@ -154,10 +155,14 @@ class HostThreads:
         Its models draw no random numbers and read no events.
     own : int
         Cells that a thread has side by side, where it can have several.
+    watch : Diagnostics
+        What the text watches.
     """
 
-    def __init__(self, circuit: Circuit, dt: float, dtype: str, own: int = 1) -> None:
-        self.program = compile_circuit(circuit, dt, dtype, target=CUDA)
+    def __init__(
+        self, circuit: Circuit, dt: float, dtype: str, own: int = 1, watch: Diagnostics = OFF
+    ) -> None:
+        self.program = compile_circuit(circuit, dt, dtype, target=CUDA, watch=watch)
         self.tasks = tasks = sorted(generate(self.program).tasks, key=lambda task: task.stage)
         memory, real = MemoryManager(self.program, 1 << 32), np.dtype(dtype)
         self.step = 0
@@ -208,6 +213,10 @@ class HostThreads:
                 mine = items.ctypes.data_as(ct.c_void_p), len(items)
                 assert library.nd_run(place, step, *mine), "threads of a warp disagree"
             self.step += 1
+
+    def array(self, key: Key) -> NDArray[Any]:
+        """Return the memory of an array of the program that is no variable."""
+        return self._arrays[key]
 
     def get(self, group: int, variable: str) -> NDArray[Any]:
         """Return the values of a group."""

@@ -161,7 +161,7 @@ class ThreadFinite(FiniteText):
         """Add the values of component ``nd_at``, two at a time."""
         upper = [f"nd_upper((real)({value}))" for value in self.values().values()]
         pairs = zip_longest(upper[::2], upper[1::2], fillvalue="1.0f")
-        return [f"nd_odd = __fmaf_rn({a}, {b}, nd_odd);" for a, b in pairs]
+        return [f"nd_odd = nd_fma({a}, {b}, nd_odd);" for a, b in pairs]
 
     def find(self) -> list[str]:
         """Record the first value of component ``nd_at`` that is not finite, where one is not."""

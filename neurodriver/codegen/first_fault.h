@@ -59,12 +59,10 @@ ND_FN bool nd_flag_set()
 /* 0 for a finite number, NaN for others. */
 ND_FN real nd_not_finite(real x) { return x - x; }
 
-#ifdef __CUDACC__
 /* A number of single precision that is not finite where x is not. */
 ND_FN float nd_upper(float x) { return x; }
-ND_FN float nd_upper(double x) { return __int_as_float(__double2hiint(x)); }
-ND_FN bool nd_is_odd(float x) { return !(fabsf(x) < __int_as_float(0x7f800000)); }
-#endif
+ND_FN float nd_upper(double x) { return nd_from_bits((unsigned)(nd_bits(x) >> 32)); }
+ND_FN bool nd_is_odd(float x) { return !(nd_fabs(x) < nd_from_bits(0x7f800000u)); }
 
 #ifndef __CUDACC__
 ND_FN bool nd_any_not_finite(const real *x, long long begin, long long end)

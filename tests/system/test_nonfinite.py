@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+from host_threads import HostThreads
 from support import IAF, build, node
 
 from neurodriver import (
@@ -21,6 +22,7 @@ from neurodriver import (
 )
 from neurodriver.codegen.finite import watched
 from neurodriver.errors import CircuitWarning, LPUExecutionError, NeurodriverError
+from neurodriver.plan.diagnostics import FAULT, NO_FAULT, Diagnostics
 
 DT = 1e-4
 
@@ -99,6 +101,26 @@ def test_hidden_state_is_told_with_the_first_step_and_component(threads, dtype):
     step = 309 if dtype == "float64" else 39
     assert error.step == step
     assert f"hidden of 'Growing/321' (Growing) is inf at step {step:,}" in str(error)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_threads_of_a_gpu_find_the_same(dtype):
+    """Run on the host; a number near the greatest one is finite, though a thread looks at it."""
+    count, first = 70, 41
+    large = 1e308 if dtype == "float64" else 3e38
+    start = np.where(np.arange(count) == 5, large, 1.0)
+    factor = np.select([np.arange(count) == 5, np.arange(count) >= first], [1.0, 1e12], 0.5)
+    circuit = Circuit.from_arrays([(Growing, count, {"factor": factor, "start": start}, None)], [])
+    threads = HostThreads(circuit, DT, dtype, watch=Diagnostics(finite=True))
+    steps = 25 if dtype == "float64" else 3
+    threads.advance(steps)
+    assert threads.array(FAULT)[1] == NO_FAULT
+    threads.advance(2)
+    _, step, component, which, known, _, value, _ = threads.array(FAULT)
+    assert (step, component, known) == (steps, first, False)
+    assert watched(Growing)[which] == "hidden" and np.int64(value).view(np.float64) == np.inf
+    error = failure(circuit, dtype=dtype)
+    assert error.step == steps + 1 and f"hidden of 'Growing/{first}'" in str(error)
 
 
 def test_call_lengths_and_recordings_do_not_matter():
