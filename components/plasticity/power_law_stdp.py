@@ -11,7 +11,7 @@ class PowerLawSTDP(Plasticity):
     At a spike of the target ``w += learning_rate w_0^(1 - mu) w^mu x``, at an arrival
     ``w = max(w - alpha learning_rate w y, 0)``. With independent spikes the two balance near
     ``w_0 (tau_plus / (alpha tau_minus))^(1 / (1 - mu))``, so weights have one peak and need no
-    upper bound. The defaults are those of the paper, for weights in pA.
+    upper bound. The defaults are those of NEST's `hpc_benchmark`, for weights in pA.
     """
 
     reference = (
