@@ -173,6 +173,7 @@ class Trains:
             if begin[-1] >= 0:
                 break
             room *= 2
+        column, value = (some[: head + int(begin[-1])] for some in (column, value))
         if before is None:
             return _Window(low, begin, column, value)
         span = slice(int(before.begin[0]), int(before.begin[-1]))
