@@ -173,7 +173,8 @@ class Trains:
             if begin[-1] >= 0:
                 break
             room *= 2
-        column, value = (some[: head + int(begin[-1])] for some in (column, value))
+        end = head + int(begin[-1])
+        column, value = column[:end], value[:end]
         if before is None:
             return _Window(low, begin, column, value)
         span = slice(int(before.begin[0]), int(before.begin[-1]))
