@@ -27,7 +27,7 @@ from neurodriver.codegen.source import prelude
 from neurodriver.native.buffers import LANES
 from neurodriver.native.compiler import build
 from neurodriver.native.headers import INLINE, header
-from neurodriver.plan.arrays import Key, VariableOwner
+from neurodriver.plan.arrays import Key, Kind, PopulationOwner, VariableOwner
 from neurodriver.plan.compile import compile_circuit
 from neurodriver.plan.diagnostics import OFF, Diagnostics
 from neurodriver.plan.target import CUDA
@@ -43,6 +43,13 @@ WORDS = (
 #define ND_TURNS 0
 #define ND_THREADS 1
 #define ND_PATCHES_AT 0
+#define ND_LATE_NUMBER(name, from) const real name = (real)(from)
+#define ND_LATE_ARRAY(name, from) real *const name = (real *)(from)
+#if ND_HOLDS
+#define ND_RESTS(name, place) nd_v_##name[nd_i]
+#else
+#define ND_RESTS(name, place) nd_s_##name[place]
+#endif
 struct int4 { int x, y, z, w; };
 alignas(16) static unsigned char nd_scratch[1 << 18];
 static const struct { int x; } threadIdx = {0};
@@ -223,6 +230,17 @@ class HostThreads:
         rows, count = self._rows(variable), self.program.circuit.groups[group].count
         first = self.program.layout.rings[variable].segments[str(group)].start
         return rows[self.step % len(rows), first : first + count]
+
+    def state(self, group: int, name: str) -> NDArray[Any]:
+        """Return a state of a group that is no variable: (components,), or (components * size,)."""
+        count = self.program.circuit.groups[group].count
+        names = [n for n in self._states(group) if n == name or n.startswith(f"{name}__")]
+        return np.ravel([self._arrays[self._states(group)[n]][:count] for n in names], "F")
+
+    def _states(self, group: int) -> dict[str, Key]:
+        owner = PopulationOwner(group)
+        keys = (key for key in self._arrays if key.owner == owner and key.kind is Kind.STATE)
+        return {key.name: key for key in keys}
 
     def text(self, task: Task, dtype: str, own: int) -> str:
         """Return the text of a library for one unit."""

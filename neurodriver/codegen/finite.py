@@ -10,6 +10,7 @@ where a flag is set, or the sum is not 0, ``nd_find`` looks at the values one by
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from itertools import zip_longest
 
 from ..model.component import NDComponent
@@ -153,15 +154,13 @@ class ThreadFinite(FiniteText):
     a number that is not finite only says where to look.
     """
 
-    def begin(self) -> list[str]:
-        """Declare the number."""
-        return ["float nd_odd = 0;"]
+    def begin(self, first: str = "0") -> list[str]:
+        """Declare the number, which has values of ``first`` in it."""
+        return [f"float nd_odd = {first};"]
 
-    def add(self) -> list[str]:
+    def add(self, without: Collection[str] = ()) -> list[str]:
         """Add the values of component ``nd_at``, two at a time."""
-        upper = [f"nd_upper((real)({value}))" for value in self.values().values()]
-        pairs = zip_longest(upper[::2], upper[1::2], fillvalue="1.0f")
-        return [f"nd_odd = nd_fma({a}, {b}, nd_odd);" for a, b in pairs]
+        return products("nd_odd", [v for n, v in self.values().items() if n not in without])
 
     def find(self) -> list[str]:
         """Record the first value of component ``nd_at`` that is not finite, where one is not."""
@@ -176,6 +175,13 @@ class ThreadFinite(FiniteText):
         given = f"{number}, nd_which, nd_known, nd_was, nd_now"
         call = f"nd_record_first(nd_fault, nd_k, {given});"
         return [*lines, *block("if (nd_live[nd_i] && nd_which >= 0)", [*self.record(), call])]
+
+
+def products(to: str, values: Sequence[str]) -> list[str]:
+    """Return lines that add products of pairs of values to a number of single precision."""
+    upper = [f"nd_upper((real)({value}))" for value in values]
+    pairs = zip_longest(upper[::2], upper[1::2], fillvalue="1.0f")
+    return [f"{to} = nd_fma({a}, {b}, {to});" for a, b in pairs]
 
 
 def finding(*parts: list[str]) -> list[str]:

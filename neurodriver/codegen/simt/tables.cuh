@@ -88,6 +88,29 @@ template <int P, int N, int U, typename Number> struct nd_table {
     typedef nd_table<P, N, U, real> of_copy;
 };
 
+/* A number of a table, and a pointer, that are read each time they are used. */
+struct nd_late_number {
+    const volatile real *at;
+    ND_MEMBER operator real() const { return *at; }
+};
+struct nd_late_array {
+    void *const volatile *at;
+    ND_MEMBER real &operator[](int i) const { return ((real *)*at)[i]; }
+};
+#if ND_COPIES && !ND_HOLDS
+#define ND_LATE_NUMBER(name, from) const nd_late_number name{&(from)}
+#define ND_LATE_ARRAY(name, from) const nd_late_array name{&(from)}
+#else
+#define ND_LATE_NUMBER(name, from) const real name = (real)(from)
+#define ND_LATE_ARRAY(name, from) real *const name = (real *)(from)
+#endif
+/* A state that rests in memory: where a warp holds its components, the thread keeps it. */
+#if ND_HOLDS
+#define ND_RESTS(name, place) nd_v_##name[nd_i]
+#else
+#define ND_RESTS(name, place) nd_s_##name[place]
+#endif
+
 #if ND_COPIES
 /* Copies of a circuit: the blocks of a launch form groups of `blocks`, one for each copy. What
  * constant memory holds of a lone circuit, each block brings into shared memory for its copy. */

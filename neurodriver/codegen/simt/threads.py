@@ -41,6 +41,7 @@ from .thread_draws import ThreadDraws
 from .thread_events import OWN, ThreadEvents, each, stored, within_a_step
 from .thread_pace import ThreadPace
 from .thread_pools import ThreadPools
+from .thread_rest import ThreadRest
 from .thread_slots import ThreadSlots
 from .thread_sums import ThreadSum, total
 
@@ -115,7 +116,6 @@ class ThreadText:
         self.spread = spec.shared_by_warp
         given = self.spread, not (self.spread or self.patched or spec.side)
         self.events = [ThreadEvents(self.component, n, *given) for n in self.component.events]
-        self.carried = [*self.model.states, *self.component.flags()]
         self.unseen = [n for n in self.model.states if n in spec.unseen & {*self.model.updates}]
         drawn = spec.substeps == 1 and self.model.sub_units is None and self.model.draws_random()
         self.drawn = ThreadDraws(self.component) if drawn else None
@@ -123,6 +123,11 @@ class ThreadText:
         self.split = SplitText(self.component) if spec.split else None
         self.pace = ThreadPace(self.component)
         self.pools = ThreadPools(self.component, self.pace)
+        hidden = [name for name in self.model.states if name not in spec.published]
+        self.rest = ThreadRest(self.component, hidden, MOST_COMPARED)
+        self.hidden = [name for name in hidden if name not in self.rest.names]
+        self.moved = [n for n in self.model.states if n not in self.rest.names]
+        self.carried = [*self.moved, *self.component.flags()]
         self.compared = self.hidden if len(self.hidden) <= MOST_COMPARED else []
 
     def unit(self) -> list[str]:
@@ -150,8 +155,8 @@ class ThreadText:
         """Declare what a thread keeps."""
         lines = [*LOST, "int nd_c[ND_OWN];", "bool nd_live[ND_OWN];"]
         lines += ["bool nd_full;"] * bool(self.slots) + ["int nd_target;"] * bool(self.patched)
-        lines += [f"real nd_v_{name}[ND_OWN];" for name in [*self.varied, *self.model.states]]
-        lines += [f"real nd_began_{name}[ND_OWN];" for name in self.compared]
+        lines += [f"real nd_v_{name}[ND_OWN];" for name in [*self.varied, *self.moved]]
+        lines += [*self.rest.members(), *(f"real nd_began_{n}[ND_OWN];" for n in self.compared)]
         lines += [line for r in self.reads for line in r.members()]
         if self.model.draws_random():
             lines.append("unsigned long long nd_v_key[ND_OWN];")
@@ -163,14 +168,9 @@ class ThreadText:
         return self.component.head()
 
     @property
-    def hidden(self) -> list[str]:
-        """States that have no row."""
-        return [name for name in self.model.states if name not in self.component.spec.published]
-
-    @property
     def kept(self) -> int:
         """Numbers of a component that its thread keeps in registers."""
-        return len(self.varied) + len(self.model.states)
+        return len(self.varied) + len(self.moved)
 
     @property
     def record(self) -> int:
@@ -199,9 +199,10 @@ class ThreadText:
         """Return the loads of what no step changes, and of the states."""
         c = self.component
         body = [f"nd_v_{name}[nd_i] = nd_p_{name}[nd_at];" for name in self.varied]
-        for name in self.model.states:
+        for name in self.moved:
             where = f"nd_old_{name}" if name in c.spec.published else f"nd_s_{name}"
             body.append(f"nd_v_{name}[nd_i] = {where}[nd_at];")
+        body += self.rest.load()
         body += [f"nd_began_{n}[nd_i] = nd_v_{n}[nd_i];" for n in self.compared]
         body += [line for r in self.reads for line in r.load()]
         if self.model.draws_random():
@@ -235,7 +236,7 @@ class ThreadText:
         """Return sums, sub-steps and stores of one step."""
         c = self.component
         heads = [line for s in self.sums for line in s.head()]
-        lines = [*self.head(), *self.pace.head(), *heads]
+        lines = [*self.rest.late(self.head()), *self.pace.head(), *heads]
         lines += [line for e in self.events for line in e.old()]
         lines += [f"{r.kind} nd_x_{r.name}[ND_OWN];" for r in self.reads]
         # values that are only read are loaded before the first wait
@@ -247,7 +248,7 @@ class ThreadText:
         late = [line for e in self.events for line in e.record_late()]
         lines += each(late) if late else []
         lines += self._clear() if self.slots else []
-        lines += [f"real nd_f_{name}[ND_OWN];" for name in c.flags()]
+        lines += [*self.rest.begin(), *(f"real nd_f_{name}[ND_OWN];" for name in c.flags())]
         flags = [f"nd_f_{name}[nd_i] = 0;" for name in c.flags()]
         lines += each(flags) if flags else []
         inside = self.side.lines() if self.side else each(self.advance())
@@ -269,8 +270,10 @@ class ThreadText:
         lines += [line for r in self.slots for line in r.next()]
         finite = ThreadFinite(c)  # last: while stores are on their way
         if finite.names:
-            lines += [*finite.begin(), *each([*given, *finite.add()])]
-            lines += block("if (nd_is_odd(nd_odd))", each([*given, *finite.find()]))
+            rested = "nd_rested" if self.rest.names else "0"
+            lines += [*finite.begin(rested), *each([*given, *finite.add(self.rest.names)])]
+            found = each([*given, *self.rest.states(), *finite.find()])
+            lines += block("if (nd_is_odd(nd_odd))", found)
         return lines
 
     def _clear(self) -> list[str]:
@@ -303,7 +306,7 @@ class ThreadText:
     def advance(self) -> list[str]:
         """Return one sub-step of component ``nd_i``."""
         given = [*self.numbers(), *self.inputs(), *self.states()]
-        text = self.component.mathematics()
+        text = self.rest.mathematics(self.component)
         if self.split:
             text = self.split.lines()
         return [*given, *text, *self.keep()]
@@ -336,6 +339,7 @@ class ThreadText:
             f"if ({_changed(name, self.compared)}) nd_s_{name}[nd_at] = nd_v_{name}[nd_i];"
             for name in self.hidden
         ]
+        lines += self.rest.save()
         lines += [
             f"if (nd_live[nd_i]) nd_new_{name}[nd_at] = nd_v_{name}[nd_i];" for name in self.unseen
         ]
