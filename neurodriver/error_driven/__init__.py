@@ -8,9 +8,11 @@ from .neuron import AxonArrivals as AxonArrivals
 from .neuron import AxonNeuron as AxonNeuron
 from .neuron import AxonPoolArrivals as AxonPoolArrivals
 from .neuron import AxonPoolNeuron as AxonPoolNeuron
+from .patterns import Circle as Circle
 from .patterns import PathPattern as PathPattern
 from .patterns import PoolOneToOne as PoolOneToOne
 from .patterns import PoolTile as PoolTile
+from .patterns import Rectangle as Rectangle
 from .patterns import UniformRandom as UniformRandom
 from .statistics import Log as Log
 from .synapse import AxonSynapse as AxonSynapse

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from neurodriver.arguments import (
     checked_arguments,
@@ -23,7 +23,7 @@ from neurodriver.errors import CircuitError, near, quoted
 
 from .neuron_text import BIN, BINS
 from .pairs import SynapsePairs
-from .patterns import PathPattern
+from .patterns import PathPattern, connected_units
 from .scaling import activity_scale
 from .settings import LAYER_KINDS, PATH_KINDS, Rules, check_names, path_name, value_of
 from .striatum import LEVELS
@@ -255,7 +255,7 @@ class Network:
             raise CircuitError(f"{where}: {say}")
         if name in self.paths:
             raise CircuitError(f"{where}: there is one between these layers already")
-        connected = _connected(pattern, low, high, where)
+        connected = connected_units(pattern, low.shape, high.shape, low is high, where)
         given = self._checked("path", own, where)
         path = NetworkPath(low, high, kind, name, SynapsePairs(connected), given, len(self.paths))
         self.paths[name] = path
@@ -377,33 +377,6 @@ class Network:
     def _checked(what: str, given: dict[str, Any], where: str) -> dict[str, float | bool]:
         check_names(what, given, where)
         return {name: value_of(what, name, value, where) for name, value in given.items()}
-
-
-def _connected(
-    pattern: Any, low: NetworkLayer, high: NetworkLayer, where: str
-) -> NDArray[np.bool_]:
-    """Return which senders are connected with which receivers, (senders, receivers)."""
-    shape = low.count, high.count
-    if pattern is None or isinstance(pattern, AllToAll):
-        return np.ones(shape, bool)
-    if isinstance(pattern, OneToOne):
-        if low.count != high.count:
-            raise CircuitError(f"{where}: one to one needs layers of one size (got {shape})")
-        return np.eye(low.count, dtype=bool)
-    if isinstance(pattern, PathPattern):
-        try:
-            given = pattern.connected(low.shape, high.shape)
-        except CircuitError as error:
-            raise CircuitError(f"{where}: {error}") from None
-    else:
-        given = np.asarray(pattern)
-    if given.dtype != bool or given.shape != shape:
-        want = f"AllToAll(), OneToOne(), a PathPattern or an array of bool of shape {shape}"
-        got = f"{given.dtype} of shape {given.shape}"
-        raise CircuitError(f"{where}: a pattern is {want} (got {got})")
-    if not given.any():
-        raise CircuitError(f"{where}: the pattern connects nothing")
-    return given
 
 
 def _modulators(

@@ -14,10 +14,12 @@ import neurodriver as nd
 from neurodriver.backends.cpu import live
 from neurodriver.backends.synapse_sets import HostSynapses
 from neurodriver.error_driven import (
+    Circle,
     Log,
     Network,
     PoolOneToOne,
     PoolTile,
+    Rectangle,
     Trainer,
     UniformRandom,
 )
@@ -235,6 +237,46 @@ def test_patterns_of_sub_pools() -> None:
         net.connect("b", "a", PoolOneToOne(), "inhib")
     with pytest.raises(nd.CircuitError, match=r"share is in \(0, 1\] \(got 0\)"):
         net.connect("b", "a", UniformRandom(0), "inhib")
+
+
+def test_patterns_of_places() -> None:
+    """Rectangles and circles against loops over rows and columns, in layers with sub-pools too."""
+    low, high = (2, 3, 3, 2), (4, 5)  # 6 rows of 6 units, and 4 rows of 5
+    for wrap, scale in ((True, (1.5, 1.0)), (False, (1.5, 0.5)), (True, None)):
+        rectangle = Rectangle((2, 3), (-1, 1), scale, wrap)
+        circle = Circle(1, (1, 1), scale, wrap)
+        made = rectangle.connected(low, high), circle.connected(low, high)
+        steps, turns = scale or (6 / 4, 6 / 5), scale or ((6 - 2) / 4, (6 - 2) / 5)
+        for y, x, r, c in np.ndindex(6, 6, *high):
+            sender = np.ravel_multi_index((y // 3, x // 2, y % 3, x % 2), low)
+            found = [one[sender, 5 * r + c] for one in made]
+            first = int(r * steps[0] // 1) - 1, int(c * steps[1] // 1) + 1
+            rows, columns = range(first[0], first[0] + 2), range(first[1], first[1] + 3)
+            joined = [6 * n for n in (-2, -1, 0, 1, 2)] if wrap else [0]
+            assert found[0] == any(
+                y + n in rows and x + m in columns for n in joined for m in joined
+            )
+            centre = 1 + r * turns[0], 1 + c * turns[1]
+            apart = [np.hypot(y + n - centre[0], x + m - centre[1]) for n in joined for m in joined]
+            assert found[1] == (min(apart) < 1.5)  # rounded, this is at most 1
+    net = Network()
+    net.layer("a", "super", (4, 4))
+    within = net.connect("a", "a", Circle(1), "lateral")
+    assert len(within.pairs) == 16 * 8 and (within.pairs.pre != within.pairs.post).all()
+    net.layer("b", "super", 16)
+    assert len(net.connect("a", "b", Rectangle((1, 2), scale=None, wrap=False)).pairs) == 28
+    net.layer("c", "super", (2, 2, 2))
+    with pytest.raises(nd.CircuitError, match=r"'aToc': Circle: layers of shape \(x,\), \(y, x\)"):
+        net.connect("a", "c", Circle())
+    faults: list[tuple[Any, str]] = [
+        (lambda: Rectangle((0, 2)), r"Rectangle: size: two whole numbers of at least 1"),
+        (lambda: Circle(1.5), r"\(radius, radius\): two whole numbers of at least 0 are needed"),
+        (lambda: Circle(scale=(1, float("nan"))), "Circle: scale: two finite numbers from 0 on"),
+        (lambda: PoolTile(start=3), r"PoolTile: start: two whole numbers are needed \(got 3\)"),
+    ]
+    for wrong, message in faults:
+        with pytest.raises(nd.CircuitError, match=message):
+            wrong()
 
 
 def test_figures_of_a_training(tmp_path: Path) -> None:
