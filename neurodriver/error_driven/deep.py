@@ -53,7 +53,7 @@ class AxonContextArrivals(AxonArrivals):
 
     updates = {**ARRIVING, "raw_m": "1"}
     sources = {"spikes": Source("sum_e", "sum_i", "sum_m", model=AxonSpikes, by_number=True)}
-    parts = {"more": "raw_m = step - start >= ignored ? spikes.sum_m[$unit] : 0;"}
+    parts = {"more": "raw_m = arrive ? spikes.sum_m[$unit] : 0;"}
 
 
 class AxonContextNeuron(AxonBurstNeuron):

@@ -119,6 +119,9 @@ class Network:
         200.
     seed : int
         Seed of the initial weights and of the initial target averages.
+    interval : int
+        Cycles without input before the minus phase of each trial; 0 by default, as in Axon
+        (Context.ISICycles).
 
     Examples
     --------
@@ -131,15 +134,15 @@ class Network:
     >>> net.set("path", lrate=0.06)
     """
 
-    @checked_arguments(seed=whole_number)
-    def __init__(self, minus: int = 150, plus: int = 50, seed: int = 0) -> None:
+    @checked_arguments(seed=whole_number, interval=whole_number)
+    def __init__(self, minus: int = 150, plus: int = 50, seed: int = 0, interval: int = 0) -> None:
         for name, cycles in (("minus", minus), ("plus", plus)):
             if not isinstance(cycles, int) or cycles < BIN or cycles % BIN:
                 raise CircuitError(f"{name}: must be a multiple of {BIN} cycles (got {cycles!r})")
         if minus + plus > BIN * BINS:
             most = f"a trial has at most {BIN * BINS} cycles"
             raise CircuitError(f"minus + plus: {most} (got {minus + plus})")
-        self.minus, self.plus, self.seed = minus, plus, seed
+        self.minus, self.plus, self.seed, self.interval = minus, plus, seed, interval
         self.layers: dict[str, NetworkLayer] = {}
         self.paths: dict[str, NetworkPath] = {}
         self._rules = Rules()
@@ -152,7 +155,7 @@ class Network:
 
     @property
     def cycles(self) -> int:
-        """Cycles of a trial."""
+        """Cycles of both phases of a trial."""
         return self.minus + self.plus
 
     @checked_arguments(kind=text, modulators=optional(keyed))

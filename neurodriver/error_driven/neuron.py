@@ -36,7 +36,7 @@ SOURCE = (
 """Source of equations and defaults."""
 
 TRIAL = {
-    "start": Field("1", whole=True, default=0, doc="step at which the trial began"),
+    "start": Field("1", whole=True, default=0, doc="step at which the minus phase begins"),
     "minus": Field("1", whole=True, default=150, doc="cycles of the minus phase"),
     "plus": Field("1", whole=True, default=50, doc="cycles of the plus phase"),
 }
@@ -69,8 +69,8 @@ class AxonSpikes(NDComponent):
 class AnyArrivals(NDComponent):
     """What arrives at the units of a layer in a step, and its mean over the layer.
 
-    In the first ``ignored`` cycles of a trial nothing arrives, so that spikes of the trial before
-    have no effect.
+    In the first ``ignored`` cycles of the minus phase nothing arrives, so that spikes of the trial
+    before have no effect.
     """
 
     abstract = True
@@ -82,8 +82,9 @@ class AnyArrivals(NDComponent):
     fields = {"ignored": Field("1", whole=True, default=0, doc="cycles without arrivals")}
     parts = {"more": ""}
     update = """
-        raw_e = step - start >= ignored ? spikes.sum_e[$unit] : 0;
-        raw_i = step - start >= ignored ? spikes.sum_i[$unit] : 0;
+        const bool arrive = step < start || step - start >= ignored;
+        raw_e = arrive ? spikes.sum_e[$unit] : 0;
+        raw_i = arrive ? spikes.sum_i[$unit] : 0;
         $more
     """
 
@@ -101,7 +102,7 @@ class AnyAxonNeuron(NDComponent):
     The text computes a step of 1 ms. Conductances are in units of 100 nS (`g_unit`). States have
     the names that they have in Axon. Each step computes, as in Axon:
 
-    1. the decay of activity and conductances, in the first step of a trial;
+    1. the decay of activity and conductances, in the first step of the minus phase;
     2. the synaptic conductances, to which the arriving spikes are added;
     3. the fast and slow inhibition (FS-FFFB), from the mean excitation in this step, and from the
        mean of the spikes in the step before;
@@ -111,6 +112,7 @@ class AnyAxonNeuron(NDComponent):
     7. at the end of a phase, the averages that learning reads, and at the end of a trial, the slow
        potassium conductance of the next one.
 
+    Cycles count from the beginning of the minus phase. Those of an interval before it are negative.
     From the cycle ``clamped_from`` on, the external input ``Ext`` replaces the synaptic excitation.
     In an input layer this is cycle 0, in a target layer the first cycle of the plus phase. `NEVER`
     means that there is no external input.

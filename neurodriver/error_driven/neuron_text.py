@@ -228,7 +228,7 @@ FUNCTIONS = """
 
 _BEGIN = """
     const real k = step - start, from = clamped_from, turn = minus;
-    const real begins = fmax(1 - k, 0), ends = fmax(1 - fabs(k - (minus + plus - 1)), 0);
+    const real begins = fmax(1 - fabs(k), 0), ends = fmax(1 - fabs(k - (minus + plus - 1)), 0);
     const real turns = fmin(k, 1) * fmax(1 - fabs(k - from), 0);
     const real given = fmin(fmax(k - from + 1, 0), 1), ends_minus = fmax(1 - fabs(k - turn + 1), 0);
     const real in_plus = fmin(fmax(k - turn + 1, 0), 1), settled = fmin(fmax(k - BIN + 1, 0), 1);
@@ -246,7 +246,7 @@ _BEGIN = """
     real v = Vm, d = VmDend;
     if (begins > 0) {
         CaDPrev = CaD;
-        CaPMax = 0; CaPMaxCa = 0;
+        CaPMax = 0; CaPMaxCa = 0; BinSum = 0;
         FSi *= stays; SSi *= stays; SSf *= stays;
         MahpN *= ahp; SahpCa *= ahp; Gsahp *= ahp; GknaMed *= ahp; GknaSlow *= ahp;
         GeSyn *= cleared;

@@ -132,7 +132,7 @@ class Trials:
 
     @checked_arguments(shown=keyed)
     def begin(self, shown: Mapping[str, ArrayLike]) -> None:
-        """Begin a trial: decay, and new inputs and targets.
+        """Begin a trial: an interval without input, decay, and new inputs and targets.
 
         Parameters
         ----------
@@ -159,12 +159,12 @@ class Trials:
             if self._clamped[name] != from_cycle:
                 self._populations[name].set("clamped_from", from_cycle)
                 self._clamped[name] = from_cycle
-        self._start = self.lpu.step
+        self._start = self.lpu.step + self.network.interval
         self._write_start(self._start)
         self._end, self._statistics, self._arriving = None, None, {}
 
     def cycle(self, count: int = 1) -> None:
-        """Run ``count`` cycles of the present trial."""
+        """Run ``count`` cycles of the present trial; those of its interval are the first."""
         self._end = self._statistics = None
         begin, end = self.lpu.step, self.lpu.step + count
         for one in self._context:
@@ -192,7 +192,7 @@ class Trials:
             items the values are arrays (items,).
         """
         self.begin(shown)
-        self.cycle(self.network.cycles)
+        self.cycle(self.network.interval + self.network.cycles)
         self.end(learn)
         found = self.statistics()
         if self.items is None:

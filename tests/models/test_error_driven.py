@@ -121,6 +121,52 @@ def test_delays(delay: int) -> None:
     assert spiked > 0 and felt == spiked + delay + 1
 
 
+KEPT, ACT, LONG = ("GeSyn", "GnmdaLrn", "CaM", "CaP", "CaSyn"), 1 - 0.2, 1 - 0.6
+"""States that a new trial does not change, and what it leaves of activity and conductances."""
+
+
+def test_an_interval_before_a_trial() -> None:
+    """In it there is no input, and the last activity goes on; then the trial begins, with decay.
+
+    All states follow from spikes alone, by NumPy. Targets count from the minus phase, too.
+    """
+    net = Network(minus=50, plus=20, interval=25)
+    net.connect(net.layer("a", "input", 4), net.layer("b", "super", 4), nd.OneToOne(), var=0.0)
+    net.connect("b", net.layer("c", "target", 4), nd.OneToOne(), var=0.0)
+    net.set("layer", fb=0.5)
+    carried = np.floor(0.5 * net.scale(net.paths["aTob"]) * 2**24) / 2**24
+    state, bins, spikes = dict.fromkeys((*KEPT, "GnmdaSyn", "Act"), 0.0), [], []
+    with Trainer(net) as sim:
+        for _ in range(2):
+            sim.begin({"a": UNITS[0], "c": UNITS[0]})
+            for cycle in range(-25, 70):
+                sim.cycle()
+                raw = carried * spikes[-3] if len(spikes) > 2 else 0.0
+                spikes.append(float(sim.get("a", "Spike")[0]))
+                assert (sim.get("a", "GeExt")[0] > 0) == (cycle >= 0)
+                assert (sim.get("c", "GeExt")[0] > 0) == (cycle >= 50)
+                spike = float(sim.get("b", "Spike")[0])
+                if cycle == 0:
+                    state["GnmdaSyn"] *= LONG
+                    state["Act"] *= ACT
+                state["GeSyn"] += raw - state["GeSyn"] / 5
+                state["GnmdaSyn"] += raw - state["GnmdaSyn"] / 100
+                state["GnmdaLrn"] += raw - state["GnmdaLrn"] / 100
+                average = float(sim.get("b", "ISIAvg")[0])
+                rate = 0 if average <= 0 else min(1 / (0.18 * average), 1)
+                state["Act"] += 100 / 281 * (rate - state["Act"])
+                state["CaM"] += (8 * spike - state["CaM"]) / 5
+                state["CaP"] += (state["CaM"] - state["CaP"]) / 40
+                state["CaSyn"] += (8 * spike - state["CaSyn"]) / 30
+                bins.append(state["CaSyn"])
+                for name, value in state.items():
+                    assert abs(sim.get("b", name)[0] - value) < 1e-12, (name, cycle)
+            of_trial = np.reshape(bins[-70:], (7, 10)).mean(axis=1)
+            assert np.abs(sim.get("b", "bins")[0, -7:] - of_trial).max() < 1e-12
+    assert state["CaP"] > 0.1 and np.ptp(of_trial) > 0.01
+    assert sum(spikes[100:120]) == 0 < sum(spikes[120:])  # the second interval, and its trial
+
+
 LEARNED = {
     "LearnCaP": (0.5500735, 0.5519808, 0.54200256, 0.5519518),
     "LearnCaD": (0.52224743, 0.49780282, 0.49890643, 0.50385964),
