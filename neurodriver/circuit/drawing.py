@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import CircuitError
 from ..native.compiler import build
 from ..native.headers import INLINE, header
 from ..profiling.phases import phased
-from ..system import cores, free_memory
+from ..system import cores
 from .distributions import Law, law_of
 from .located import Located
+from .room import check_free
 from .rules import Ends, Lattice, Rule
 
 Floats = NDArray[np.float64]
@@ -49,10 +49,8 @@ def _check_memory(rule: Rule, ends: Ends, window: range | None) -> None:
     if window is not None:
         first, last = max(window.start, ends.target.start), min(window.stop, ends.target.stop)
         edges *= max(last - first, 0) / max(len(ends.target), 1)
-    if edges * BYTES > (room := free_memory()):
-        need = f"{edges:,.0f} connections, which take at least {edges * BYTES / 2**30:,.1f} GiB"
-        say = f"{type(rule).__name__} from {len(ends.source):,} to {len(ends.target):,} components"
-        raise CircuitError(f"{say} makes {need}; {room / 2**30:,.1f} GiB of memory are free")
+    say = f"{type(rule).__name__} from {len(ends.source):,} to {len(ends.target):,} components"
+    check_free(edges * BYTES, f"{say}: {edges:,.0f} connections", "take fewer connections")
 
 
 def _fields(kind: Any, names: str) -> list[tuple[str, Any]]:

@@ -15,6 +15,7 @@ from .circuit import Circuit, Column, Connections, column_bytes
 from .distributions import Distribution, Law, law_of
 from .drawing import FURTHER, Rows
 from .formula import KIND, Formula
+from .least_pairs import check_stored
 from .located import NO_LAWS, Laws, Located
 from .rules import Ends
 from .stencils import End, Stencils
@@ -137,8 +138,14 @@ class Drawn(Connections):
             out[0] *= self.located.relation.tables["factor"][of.offset]
         return out[0], out[1]
 
+    def check_stored(self) -> None:
+        """Raise CircuitError where a rule of place makes more than memory has room for."""
+        if self.located is not None:
+            check_stored(self.located, self.ends, self.projection.label)
+
     @cached_property
     def _columns(self) -> Connections:
+        self.check_stored()
         return self._as_columns(self.rows())
 
     def into(self, number: int) -> Connections:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes as ct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -125,10 +126,11 @@ class Formula:
         """
         names = ["d2", *(f"d{axis}" for axis in axes)]
         ways = [f"const double {n} = at[{i}][i]; (void){n};" for i, n in enumerate(names)]
-        return library(ways, self.c_text())
+        return library(tuple(ways), self.c_text())
 
 
-def library(lines: Sequence[str], text: str) -> ct.CDLL:
+@lru_cache(64)
+def library(lines: tuple[str, ...], text: str) -> ct.CDLL:
     """Return the library of ``nd_formula`` that computes an expression after some declarations."""
     head = "\n        ".join([*lines, "const double d = nd_sqrt(d2); (void)d;"])
     source = f"""/* formula */

@@ -5,8 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .drawn import Drawn
+from ..errors import quoted
+from .drawing import BYTES
+from .located import Located
 from .relation import AxisRuns, Relation
+from .room import FEWER, check_free, fits
+from .rules import Ends
 from .stencils import ways
 
 BINS = 4096
@@ -18,30 +22,43 @@ MOST = 1 << 22
 Counts = NDArray[np.float64]
 
 
-def least_connections(links: Drawn) -> float:
+def least_connections(located: Located, ends: Ends) -> float:
     """Return a lower bound of the number of connections; 0 where none is known.
 
     The bound is exact for ends that fill their axes and look-ups along axes. Distances are rounded
     up, which leaves out about 1 connection of 1,000.
     """
-    assert links.located is not None
-    relation = links.located.relation
+    relation = located.relation
     if relation.form == "grid":
-        found = _on_grids(relation, len(links.begins), len(links.reached))
+        found = _on_grids(relation, len(ends.source), len(ends.target))
     elif relation.form == "points":
-        found = _among_points(links)
+        found = _among_points(located, ends)
+    elif relation.form == "offsets":
+        found = _by_offsets(relation, len(ends.source), len(ends.target))
     else:
-        return 0.0
-    alone = 0 if links.located.autapses else links.ends.shared
+        found = _listed(located, ends)
+    alone = 0 if located.autapses else ends.shared
+    if alone and relation.form == "offsets":
+        alone *= _to_themselves(relation)
     return max(found - alone, 0.0)
 
 
-def _among_points(links: Drawn) -> float:
+def check_stored(located: Located, ends: Ends, name: str) -> None:
+    """Raise CircuitError where connections are more than memory has room for.
+
+    Called before they are stored, and before they are counted for that.
+    """
+    if not fits(BYTES * float(len(ends.source)) * len(ends.target)):
+        edges = least_connections(located, ends)
+        many = f"at least {edges:,.0f} connections {quoted(name)}"
+        check_free(BYTES * edges, many, f"{FEWER}, or try stored=False")
+
+
+def _among_points(located: Located, ends: Ends) -> float:
     """Return the number of pairs in boxes whose diagonal is the largest distance."""
-    assert links.located is not None
-    relation, starts = links.located.relation, links.located.firsts
+    relation, starts = located.relation, located.firsts
     places = []
-    for name, held, start in zip(("from", "to"), vars(links.ends).values(), starts, strict=True):
+    for name, held, start in zip(("from", "to"), vars(ends).values(), starts, strict=True):
         places.append(relation.tables[name][held.start - start : held.stop - start])
     side = np.sqrt(relation.squared / places[0].shape[1]) * (1 - 1e-9)
     if not side:
@@ -52,6 +69,39 @@ def _among_points(links: Drawn) -> float:
     most = int(kind.max()) + 1
     counts = [np.bincount(some, minlength=most) for some in (kind[:number], kind[number:])]
     return float(counts[0].astype(float) @ counts[1])
+
+
+def _listed(located: Located, ends: Ends) -> float:
+    """Return the number of listed pairs; of some of the targets none is known."""
+    tables = located.relation.tables
+    first = ends.source.start - located.firsts[0]
+    begin = tables["begin"]
+    every = len(ends.target) == len(tables["to"])
+    return float(begin[first + len(ends.source)] - begin[first]) if every else 0.0
+
+
+def _by_offsets(relation: Relation, begins: int, reached: int) -> float:
+    """Return the bound where sources lead to cells at offsets, which are on the grid or not."""
+    which = relation.tables["which"]
+    pairs = np.ones(len(which))
+    for place, axis in enumerate(relation.axes):
+        pairs *= (relation.tables[f"jump {axis.name}"] >= 0).sum(axis=0)[which[:, place]]
+    sources, targets = (
+        float(np.prod([getattr(axis, end) for axis in relation.axes], dtype=float))
+        for end in ("sources", "targets")
+    )
+    return float(pairs.sum()) - len(which) * (sources - begins + targets - reached)
+
+
+def _to_themselves(relation: Relation) -> int:
+    """Return how many offsets may lead from a cell to itself."""
+    which = relation.tables["which"]
+    found = np.ones(len(which), bool)
+    for place, axis in enumerate(relation.axes):
+        jump = relation.tables[f"jump {axis.name}"]
+        same = jump == np.arange(len(jump))[:, None]
+        found &= same.any(axis=0)[which[:, place]]
+    return int(found.sum())
 
 
 def _on_grids(relation: Relation, begins: int, reached: int) -> float:

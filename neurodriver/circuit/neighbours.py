@@ -17,6 +17,7 @@ from .relation import Relation
 from .rules import Ends
 from .selection import members_of
 from .space import AxisGrid
+from .stencils import ways
 
 Table = dict[str, Column]
 
@@ -119,19 +120,43 @@ def _found(circuit: Circuit, number: int, other: str) -> Iterator[Connections]:
 def _into(links: Drawn, number: int) -> Iterator[Connections]:
     """Yield the connections of one target, by ascending sources.
 
-    On axes its sources lie between the first and the last one of the runs that hold it; others are
-    not looked at. A run that goes around a closed axis has two parts.
+    Only sources that may lead to it are looked at: on axes those from the first to the last one of
+    the runs that hold it, elsewhere those at its distance or in its lists.
     """
     simple = _alike(links) and links.plasticity is None
-    if not simple or links.located is None or links.located.relation.form != "grid":
+    if not simple or links.located is None or links.located.relation.form == "offsets":
         yield links.into(number)
         return
     start, begin = links.located.firsts
-    for first, last in _runs_of_sources(links.located.relation, number - begin):
+    relation = links.located.relation
+    if relation.form == "grid":
+        parts = _runs_of_sources(relation, number - begin)
+    else:
+        parts = _neighbours(_sources_of(relation, number - begin))
+    for first, last in parts:
         low, high = max(links.begins.start, start + first), min(links.begins.stop, start + last + 1)
         if low < high:
             ends, laws = Ends(range(low, high), links.ends.target), (links.weight, links.latency)
             yield Drawn(links.projection, ends, links.key, laws, links.located).into(number)
+
+
+def _neighbours(numbers: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+    """Yield the first and the last number of each run of neighbours."""
+    for run in np.split(numbers, np.flatnonzero(np.diff(numbers) > 1) + 1):
+        if len(run):
+            yield int(run[0]), int(run[-1])
+
+
+def _sources_of(relation: Relation, target: int) -> NDArray[np.int64]:
+    """Return the sources that may lead to a target, ascending: of points and lists."""
+    tables = relation.tables
+    if relation.form == "listed":
+        found = np.flatnonzero(tables["listed"] == target)
+        return np.searchsorted(tables["begin"], found, side="right") - 1
+    squared = np.zeros(len(tables["from"]))
+    for d, period in enumerate(tables["period"].tolist()):
+        squared += ways(tables["from"][:, d], tables["to"][target, d], period or None) ** 2
+    return np.flatnonzero(squared <= relation.squared * (1 + 1e-9))
 
 
 def _runs_of_sources(relation: Relation, target: int) -> Iterator[tuple[int, int]]:

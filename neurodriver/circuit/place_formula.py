@@ -166,7 +166,7 @@ class PlaceFormula(Formula):
             ]
         for number, name in enumerate(self.fields):
             lines.append(f"const double *nd_field_{name} = at[{len(names) + number}];")
-        return library(lines, self.c_text())
+        return library(tuple(lines), self.c_text())
 
 
 def _with_places(node: Any, axes: tuple[str, ...]) -> Any:

@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 
 from ..errors import CircuitError
 from .axis import Axis
+from .nearest import nearest
 from .place_rules import SAME, Near, Offsets, PlaceRule, Within
+from .room import check_free
 from .space import AxisGrid, Points, Space
 
 Integers = NDArray[np.int64]
@@ -25,8 +27,13 @@ Reals = NDArray[np.float64]
 KINDS = {"grid": 7, "points": 8, "listed": 9, "offsets": 10}
 """How compiled code calls the forms of relations."""
 
-CHUNK = 1 << 22
-"""Pairs of points whose distances are computed at once."""
+LISTED_BYTES = 24
+"""Memory for each connection while the nearest points are listed."""
+
+FEWER_NEAR = "take fewer cells or a smaller n"
+
+JUMP_BYTES = 12
+"""Memory for each source and step along an axis while offsets are looked up."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -268,6 +275,9 @@ def _jumps(a: Axis, b: Axis, steps: Reals) -> NDArray[np.int32]:
     digest = hashlib.sha256(key).digest()
     found = _KNOWN_JUMPS.get(digest)
     if found is None:
+        number = a.count * len(steps)
+        what = f"the targets of {a.count:,} sources at {len(steps):,} steps along an axis"
+        check_free(JUMP_BYTES * number, what, "take fewer cells or fewer offsets")
         found = np.stack([_moved(a, b, float(step)) for step in steps], axis=1).astype(np.int32)
         _KNOWN_JUMPS[digest] = found
     return found
@@ -303,7 +313,7 @@ def _between_points(rule: PlaceRule, source: Space, target: Space) -> Relation:
     period = np.array([p or 0.0 for p in _periods(source)])
     tables: dict[str, NDArray[Any]] = {"from": a, "to": b, "period": period}
     if isinstance(rule, Near):
-        tables["begin"], tables["listed"] = _nearest(a, b, period, int(rule.n or 0))
+        tables["begin"], tables["listed"] = _listed(a, b, period, int(rule.n or 0))
         return Relation("listed", names, source, target, tables=tables)
     assert rule.r is not None
     r = float(rule.r)
@@ -337,21 +347,11 @@ def _binned(places: Reals, period: Reals, r: float) -> dict[str, NDArray[Any]]:
     return {"bins": bins, "origin": origin, "width": width, "begin": begin, "listed": listed}
 
 
-def _nearest(a: Reals, b: Reals, period: Reals, n: int) -> tuple[Integers, NDArray[np.int32]]:
+def _listed(a: Reals, b: Reals, period: Reals, n: int) -> tuple[Integers, NDArray[np.int32]]:
     """Return of each source the targets to whose n nearest it belongs, one list after the other."""
-    found = np.empty((len(b), n), np.int64)
-    rows = max(CHUNK // len(a), 1)
-    for start in range(0, len(b), rows):
-        some = b[start : start + rows]
-        squared = np.zeros((len(some), len(a)))
-        for d, p in enumerate(period):
-            way = np.abs(a[None, :, d] - some[:, None, d])
-            if p:
-                way = way - p * np.floor(way / p)
-                way = np.minimum(way, p - way)
-            squared += way * way
-        found[start : start + rows] = np.argsort(squared, axis=1, kind="stable")[:, :n]
-    source, target = found.reshape(-1), np.repeat(np.arange(len(b)), n)
+    number = len(b) * n
+    check_free(LISTED_BYTES * number, f"{number:,} connections of Near({n})", FEWER_NEAR)
+    source, target = nearest(a, b, period, n).reshape(-1), np.repeat(np.arange(len(b)), n)
     order = np.argsort(source, kind="stable")
     begin = np.concatenate([[0], np.cumsum(np.bincount(source, minlength=len(a)))])
     return begin, target[order].astype(np.int32)

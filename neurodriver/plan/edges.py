@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..circuit.circuit import Connections, Group
+from ..circuit.drawn import Drawn
 from ..errors import CircuitError, quoted
 from .delays import steps_of
 from .layout import Layout
@@ -47,7 +48,11 @@ def edges_of(
         carried = [c.data for c, _ in sources if c.access == access and c.variable == variable]
         names = sorted({*names, *(name for data in carried for name in data)})
     for links, owner in sources:
-        if links.access != access or links.variable != variable or not len(links):
+        if links.access != access or links.variable != variable:
+            continue
+        if isinstance(links, Drawn):
+            links.check_stored()
+        if not len(links):
             continue
         mine = np.flatnonzero((links.target >= start) & (links.target < end))
         if not len(mine):

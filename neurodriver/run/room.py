@@ -7,11 +7,9 @@ import numpy as np
 from ..circuit.circuit import Circuit
 from ..circuit.drawn import Drawn
 from ..circuit.least_pairs import least_connections
-from ..errors import CircuitError, quoted
+from ..circuit.room import FEWER, GIB, check_free, fits
+from ..errors import quoted
 from ..model.parameters import SynapseVariable
-from ..system import free_memory
-
-GIB = 2.0**30
 
 
 def check_room(circuit: Circuit, dtype: str) -> None:
@@ -21,28 +19,27 @@ def check_room(circuit: Circuit, dtype: str) -> None:
     ----------
     dtype : {"float64", "float32"}
     """
-    size, room = np.dtype(dtype).itemsize, free_memory()
+    size = np.dtype(dtype).itemsize
     fix = ", or dtype='float32'" if size > 4 else ""
-    free = f"{room / GIB:,.1f} GiB of memory are free"
     groups = [group for group in circuit.groups if not group.is_port]
     need = [g.count * size * len({*g.model.states, *g.model.updates}) for g in groups]
-    if sum(need) > room:
-        most, worst = max(need), groups[need.index(max(need))]
+    most, worst = max(need, default=0), groups[need.index(max(need))] if groups else None
+    if worst is not None:
         part = f"{worst.count:,} {worst.name} need {most / GIB:,.1f} GiB: take fewer cells{fix}"
-        wanted = f"states and variables need at least {sum(need) / GIB:,.1f} GiB"
-        raise CircuitError(f"{circuit.name}: {wanted}, {free}; {part}")
+        check_free(sum(need), f"{circuit.name}: states and variables", part)
     for links in circuit.connections:
         if not isinstance(links, Drawn) or links.located is None:
             continue
         names = _variables(circuit, links)
+        size_of_one = len(names) * size
         pairs = float(len(links.begins)) * len(links.reached)
-        if not names or pairs * len(names) * size <= room:
-            continue
-        edges = least_connections(links)
-        if (bytes_ := edges * len(names) * size) > room:
+        if not fits(pairs * size_of_one):
+            edges = least_connections(links.located, links.ends)
             of = f"of at least {edges:,.0f} connections {quoted(links.name)}"
-            say = f"{', '.join(map(quoted, names))} {of} need {bytes_ / GIB:,.1f} GiB, {free}"
-            raise CircuitError(f"{circuit.name}: {say}; take fewer cells or a shorter reach{fix}")
+            what = f"{circuit.name}: {', '.join(map(quoted, names))} {of}"
+            check_free(edges * size_of_one, what, f"{FEWER}{fix}")
+        elif links.projection.stored is True:
+            links.check_stored()
 
 
 def _variables(circuit: Circuit, links: Drawn) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -376,20 +377,59 @@ def test_more_cells_than_memory_holds() -> None:
 class Grown(nd.NDComponent):
     """Has a number for each of its connections."""
 
-    axes, updates = ("y", "x"), {"val": "1"}
+    updates = {"val": "1"}
     accesses = (nd.Access("val", "exc", connection={"w": nd.State("1", 0.5)}),)
     update = "for (s : exc) s.w = 0.5 * s.w;"
 
 
-def test_more_connections_with_numbers_than_memory_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+def grown(rule: Any, **places: Any) -> nd.Circuit:
+    model = type("Grown", (Grown,), {"axes": tuple(places.get("axes", ()))})
+    cells = nd.Population(model, name="cells", **places)
+    return nd.Circuit([cells], [nd.Projection(cells, cells, rule, receptor="exc", name="far")])
+
+
+SQUARE = {"axes": {"y": nd.Axis.span(1000, 0, 1000), "x": nd.Axis.span(1000, 0, 1000)}}
+POINTS = {"positions": np.random.default_rng(0).random((4000, 2))}
+BOX = np.stack(np.meshgrid(np.arange(-150, 150), np.arange(-150, 150)), -1).reshape(-1, 2)
+TOO_MANY: dict[str, tuple[Any, dict[str, Any], float, str]] = {
+    "within": (nd.Within(150.0), SQUARE, 2.0**36,
+               r"'w' of at least 61,9\d\d,\d{3},\d{3} connections 'far' need 461\.\d GiB, 64.0 GiB "
+               ".* fewer cells or a shorter reach, or dtype"),
+    "offsets": (nd.Offsets(BOX), SQUARE, 2.0**36,
+                "'w' of at least 77,006,250,000 connections 'far' need 573.7 GiB"),
+    "near": (nd.Near(50), POINTS, 1e6,
+             "'w' of at least 200,000 connections 'far' need 0.0 GiB"),
+    "near, as a list": (nd.Near(2000), POINTS, 5e7,
+                        r"8,000,000 connections of Near\(2000\) need 0.2 GiB, .* or a smaller n"),
+    "offsets, as a table": (nd.Offsets(np.arange(-90_000.0, 90_000)[:, None]),
+                            {"axes": {"x": nd.Axis.span(10**6, 0, 10**6)}}, 2.0**36,
+                            "1,000,000 sources at 180,000 steps .* or fewer offsets"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", TOO_MANY)
+def test_more_connections_than_memory_holds(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Row 27: their number is bounded without a look at pairs of cells."""
-    monkeypatch.setattr("neurodriver.run.room.free_memory", lambda: 2.0**36)
-    even = nd.Axis.span(1000, 0, 1000)
-    sheet = nd.Population(Grown, name="sheet", axes={"y": even, "x": even})
-    link = nd.Projection(sheet, sheet, nd.Within(150.0), receptor="exc", name="far")
-    want = r"'w' of at least 61,9\d\d,\d{3},\d{3} connections 'far' need 461\.\d GiB, "
-    with pytest.raises(CircuitError, match=want + r"64.0 GiB .* a shorter reach, or dtype"):
-        nd.LPU(nd.Circuit([sheet], [link]), 1e-3)
+    rule, places, free, said = TOO_MANY[case]
+    circuit = grown(rule, **places) if case in ("within", "offsets", "near") else None
+    monkeypatch.setattr("neurodriver.circuit.room.free_memory", lambda: free)
+    with pytest.raises(CircuitError, match=said):
+        nd.LPU(circuit or grown(rule, **places), 1e-3)
+
+
+@pytest.mark.parametrize("model", ["GradedNeuron", "LeakyIAFDelta"])
+def test_connections_that_are_to_be_stored(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Row 27: refused as columns and in a run, by default and where the user asks for it."""
+    monkeypatch.setattr("neurodriver.circuit.room.free_memory", lambda: 2.0**36)
+    given = {"bias": 0, "time_constant": 1.0} if model == "GradedNeuron" else CELL
+    cells = nd.Population(model, name="c", **SQUARE, **given)
+    said = r"at least 61,9\d\d,.* connections 'far' need 230.\d GiB, 64.0 .* try stored=False"
+    for stored in (True, "auto"):
+        link = nd.Projection(cells, cells, nd.Within(150.0), name="far", delay=1e-3, stored=stored)
+        circuit = nd.Circuit([cells], [link])
+        for use in (circuit.connections[0].expanded, partial(nd.LPU, circuit, 1e-3)):
+            with pytest.raises(CircuitError, match=said):
+                use()
 
 
 def test_a_checkpoint_of_another_circuit(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import pytest
 import neurodriver as nd
 from neurodriver.circuit.drawn import Drawn
 from neurodriver.circuit.least_pairs import least_connections
+from neurodriver.circuit.nearest import nearest
 from neurodriver.errors import CircuitError, CircuitWarning
 
 SHEETS = Path(__file__).parents[3] / "shared" / "data" / "layers" / "sheet.json"
@@ -142,6 +143,43 @@ def test_points(period: float | None) -> None:
     for t in range(50):
         d2 = {s: by for (s, at), by in by_distance(a, b, 99.0, [period] * 2).items() if at == t}
         assert {s for s, at in near if at == t} == {*sorted(d2, key=lambda s: (d2[s], s))[:3]}
+
+
+@pytest.mark.parametrize("kind", ["anywhere", "on a grid", "in heaps", "on a line"])
+def test_the_nearest_points_are_those_of_a_plain_search(kind: str) -> None:
+    """Of equally near points those with lower numbers; open and closed axes, 1 to 3 of them."""
+    rng = np.random.default_rng(11)
+    for d in (1, 2, 3):
+        points, places = rng.uniform(0, 10, (400, d)), rng.uniform(-3, 13, (90, d))
+        if kind == "on a grid":
+            points, places = np.floor(points), np.floor(places)
+        elif kind == "in heaps":
+            points = rng.normal(0, 1, (400, d)) ** 3
+        elif kind == "on a line":
+            points[:, 0] = places[:, 0] = 3.0
+        period = np.where(rng.random(d) < 0.5, 0.0, rng.choice([10.0, 7.3]))
+        away = np.abs(points - places[:, None])
+        around = np.where(period > 0, away - period * np.floor(away / np.maximum(period, 1)), away)
+        around = np.where(period > 0, np.minimum(around, period - around), around)
+        squared = sum(around[:, :, i] * around[:, :, i] for i in range(d))
+        for n in (1, 7, 60, 400):
+            want = np.argsort(squared, axis=1, kind="stable")[:, :n]
+            assert np.array_equal(nearest(points, places, period, n), np.sort(want, axis=1))
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_offsets_have_a_least_number_of_connections(masked: bool) -> None:
+    """It is exact without a mask; cells that are themselves at an offset may be left out."""
+    axes = {"y": nd.Axis.span(9, 0, 9, period=9), "x": nd.Axis.span(8, 0, 8)}
+    mask = {"mask": np.random.default_rng(0).random((9, 8)) < 0.9} if masked else {}
+    a = population("a", {"axes": axes, **mask})
+    for table in ([[0, 0], [1, -1], [4, 3], [0, 20]], [[0, 0], [0, 0], [9, 0], [1, 1]]):
+        for autapses in (True, False):
+            rule = nd.Offsets(np.array(table), autapses=autapses)
+            links = nd.Circuit([a], [nd.Projection(a, a, rule)]).connections[0]
+            assert isinstance(links, Drawn) and links.located is not None
+            least, every = least_connections(links.located, links.ends), len(links.expanded())
+            assert least == every or (masked and 0 <= least < every)
 
 
 def test_offsets_are_filters() -> None:
@@ -396,9 +434,9 @@ def test_rules_are_asked_for_one_cell_and_for_their_size(
     a = population("a", {"axes": axes, **mask})
     circuit = nd.Circuit([a], [nd.Projection(a, a, rule)])
     links = circuit.connections[0]
-    assert isinstance(links, Drawn)
+    assert isinstance(links, Drawn) and links.located is not None
     every = links.expanded()
-    least = least_connections(links)
+    least = least_connections(links.located, links.ends)
     assert 0 <= least <= len(every) and (masked or least > 0.99 * len(every))
     for cell in (0, 17, a.count // 2, a.count - 1):
         want = every.source[every.target == cell]

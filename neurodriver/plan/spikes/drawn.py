@@ -79,6 +79,8 @@ class DrawnBySource:
         self.drawn, self.dt, self.threads = drawn, dt, threads
         self._find_sources(circuit, number)
         start = int(circuit.starts[number])
+        for links in drawn:
+            links.check_stored()
         self._rows = [links.rows(range(start, start + self.count)) for links in drawn]
         place = self._source_places(circuit)
         # those of other parts have no connections here
