@@ -265,9 +265,14 @@ class SynapseSets:
         return values
 
     def write(self, name: str, number: str, values: Reals) -> None:
-        """Set a number of each synapse of a set."""
-        kind = "own" if number in self.texts.own else "kept"
-        self._arrays[name][f"{kind} {number}"].write(np.asarray(values, np.float64))
+        """Set a number of each synapse of a set; one that they did not have is added."""
+        kind, arrays = "own" if number in self.texts.own else "kept", self._arrays[name]
+        given = np.asarray(values, np.float64)
+        if kind == "own" and f"own {number}" not in arrays:
+            arrays[f"own {number}"] = self.place.store(given)
+            self._runs = {}
+            return
+        arrays[f"{kind} {number}"].write(given)
 
     def set_number(self, name: str, number: str, value: float) -> None:
         """Set a number that all synapses of a set have in common."""
@@ -380,7 +385,7 @@ class SynapseSets:
         """Raise NeurodriverError where a set or its units do not have what a text reads."""
         numbers, states, *_ = self._about(text)
         for number in numbers:
-            if number not in self.sets[name].own:
+            if f"own {number}" not in self._arrays[name]:
                 say = f"text {quoted(text)} needs {number}"
                 raise NeurodriverError(f"{quoted(name)}: {say}, which these synapses do not have")
         bound = self._bound[0].get(name)

@@ -77,6 +77,8 @@ class Averages:
         ActMAvg: long-term average of the layer's mean activity.
     gi_mult : float
         GiMult: factor of the inhibition of the layer.
+    on : (units,) bool
+        Units that are not switched off.
     """
 
     def __init__(
@@ -88,6 +90,7 @@ class Averages:
     ) -> None:
         self._layer, self._own, self._synapses, self._fixed = layer, own, synapses, target
         self.mean, self.gi_mult = float(own["nominal"]), float(own["gi_mult"])
+        self.on = np.ones(layer.count, bool)
 
     @property
     def target(self) -> Reals:
@@ -136,16 +139,21 @@ class Averages:
     def difference(self) -> Reals:
         """AvgDif: relative average activity minus target average, (units,).
 
-        It is 0 where there is no activity, and in layers whose target averages do not change.
+        It is 0 where there is no activity, in units that are switched off, and in layers whose
+        target averages do not change.
         """
         activity = self.activity
-        mean = _means(activity, self._layer.pools)
-        none = (mean < LEAST) | (not self._layer.hidden)
+        mean = _means(activity, self._layer.pools, self.on)
+        none = (mean < LEAST) | ~self.on | (not self._layer.hidden)
         out: Reals = np.where(none, 0.0, activity / np.where(none, 1, mean) - self.target)
         return out
 
 
-def _means(values: Reals, pools: int) -> Reals:
-    """Return for each unit the mean of its sub-pool."""
+def _means(values: Reals, pools: int, on: NDArray[np.bool_]) -> Reals:
+    """Return for each unit the mean over the units of its sub-pool that are on."""
     parts = values.reshape(pools, -1)
-    return np.repeat(parts.mean(axis=1), parts.shape[1])
+    if on.all():
+        return np.repeat(parts.mean(axis=1), parts.shape[1])
+    there = on.reshape(pools, -1)
+    means = np.where(there, parts, 0).sum(axis=1) / np.maximum(there.sum(axis=1), 1)
+    return np.repeat(means, parts.shape[1])

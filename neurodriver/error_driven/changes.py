@@ -18,8 +18,8 @@ from neurodriver.run.synapse_links import Linked, LinkedSets
 from .averages import average_name, average_sets
 from .circuit import NetworkCircuit, first_units
 from .contrast import linear_of
-from .learning_texts import TEXTS
-from .network import Network, NetworkPath, selected_paths
+from .learning_texts import LESIONED, TEXTS
+from .network import Network, NetworkLayer, NetworkPath, selected_paths
 from .neuron_text import BIN, BINS
 from .settings import value_of
 from .starts import Weights
@@ -132,6 +132,8 @@ class PathSynapses:
                 changes[name] = self._rules[name]
                 applied[name] = "apply, centred" if own["sub_mean"] else "apply"
         self._changes, self._applied = changes, applied
+        self._adapted = {name: "adapt" for name, own in self._own.items() if own["learn"]}
+        self._on: dict[str, Reals] = {}
         units = sum(layer.count for layer in network.layers.values())
         self._linked = LinkedSets(lpu, TEXTS, sets, links, units)
 
@@ -184,11 +186,11 @@ class PathSynapses:
         greatest : (items, layers) float64
             Greatest CaD of each layer before the last cycle.
         """
-        self._linked.run(self._changes, {"greatest": greatest})
+        self._run(self._changes, {"greatest": greatest})
 
     def apply(self) -> None:
         """Begin to apply the changes to the linear weights and the averages of units."""
-        self._linked.run(self._applied)
+        self._run(self._applied)
 
     def adapt(self, difference: Reals) -> None:
         """Change structural weights, and move the receivers towards their target averages.
@@ -199,10 +201,45 @@ class PathSynapses:
             Average activity of each unit, divided by that of its layer, minus its target average.
             Weights into units that are too active become smaller.
         """
-        self._linked.run(
-            {name: "adapt" for name, own in self._own.items() if own["learn"]},
-            {"difference": difference},
-        )
+        self._run(self._adapted, {"difference": difference})
+
+    def _run(self, texts: Mapping[str, str], given: Mapping[str, Reals] | None = None) -> None:
+        """Run a text for each of some sets, or the text of lesioned sets that stands for it."""
+        if self._on:
+            others = {name: f"{text}{LESIONED}" for name, text in texts.items() if name in self._on}
+            texts = {**texts, **{n: one for n, one in others.items() if one in TEXTS.texts}}
+        self._linked.run(texts, given)
+
+    def lesion(self, layer: NetworkLayer, on: Mapping[str, NDArray[np.bool_]]) -> None:
+        """Leave out the synapses of units that are switched off.
+
+        They carry nothing, and do not change, until their units are switched on. Their traces
+        become 0. The averages of these units do not change, either.
+
+        Parameters
+        ----------
+        layer : NetworkLayer
+            Where units have been switched.
+        on : mapping of str to (units,) bool
+            Layer -> which of its units are on; for layers without lesions all are.
+        """
+        for text in average_sets(self.network, layer):
+            name = average_name(layer, text)
+            self._on[name] = on[layer.name].astype(np.float64)
+            self._linked.sets.write(name, "on", self._on[name])
+        for path in self.network.paths.values():
+            if layer not in (path.sender, path.receiver):
+                continue
+            ends = on[path.sender.name][path.pairs.pre], on[path.receiver.name][path.pairs.post]
+            self._on[path.name] = values = (ends[0] & ends[1]).astype(np.float64)
+            if self.keeps_traces(path.name):
+                self._linked.sets.write(path.name, "trace", self.read(path.name, "trace") * values)
+            self.write(path.name, {"on": values})
+
+    def carried(self, path: str) -> Reals:
+        """Return the weights of a path, and 0 where an end is switched off."""
+        weight = self.read(path, "weight")
+        return weight * self._on[path] if path in self._on else weight
 
     def wait(self) -> None:
         """Wait until all that has begun is done."""
@@ -239,7 +276,7 @@ class PathSynapses:
         """Set numbers of each synapse of a path."""
         for name, values in numbers.items():
             self._linked.sets.write(path, name, values)
-        self._linked.run({path: "send"})
+        self._run({path: "send"})
 
     def take(self, path: str, weight: Reals) -> None:
         """Set the weights of a path, and compute its linear weights from them."""

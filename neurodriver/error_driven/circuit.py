@@ -120,6 +120,8 @@ def _populations(
         ignored=_ignored(network, layer),
     )  # fmt: skip
     more: dict[str, Any] = {n: v for n, v in own.items() if n in models[1].params}
+    if own["pool_inhibits"]:
+        more["pool_mean_factor"] = np.ones(layer.pools)
     if layer.driver is not None:
         more["driver"] = before[layer.driver.name]
     neurons = Population(models[1], name=layer.name, axes=axes, arrivals=arrivals, **more)

@@ -83,6 +83,7 @@ class AxonPulvinarNeuron(AxonBurstNeuron):
 
     sources = {"driver": Source("Burst", "cap_max", model=AxonBurstNeuron)}
     params = PULVINAR_PARAMETERS
+    states = {"Driven": State("1", 1.0, doc="0 in units that are switched off")}
     parts = {
         "resets": RESETS,
         "driven": DRIVEN,

@@ -64,7 +64,8 @@ CONTEXT_RATES = {
 }
 
 BURST = """
-    const real least = here.cap_mean + burst_share * (here.cap_max - here.cap_mean);
+    const real mean = mean_factor * here.cap_mean;
+    const real least = mean + burst_share * (here.cap_max - mean);
     if (begins > 0) BurstPrv = Burst;
     Burst = selects * in_plus > 0 && CaP < fmax(least, burst_least) ? 0 : CaP;
     cap = CaP;
@@ -94,7 +95,7 @@ RESETS = "const real goes_on = 1 - fmax(1 - fabs(k - turn), 0);"
 
 DRIVEN = """
     const real undriven = 1 - in_plus * fmin(driver.cap_max / full_drive, 1);
-    const real burst = in_plus * drive * driver.Burst[here.unit];
+    const real burst = in_plus * drive * Driven * driver.Burst[here.unit];
     const real raw_e = undriven * arriving + burst, ampa = undriven * GeSyn + tau_e * burst;
 """
 

@@ -5,6 +5,9 @@ since structural weights changed last. A spike carries ``weight`` times ``scale`
 the change that follows from one item. ``bin_weights`` are the weights of the bins in the sum of
 products of both ends.
 
+``on`` is 0 where an end of a synapse is switched off, else 1. Only paths and layers with such units
+have it, and texts of their own: those whose names end with `LESIONED`.
+
 ``activity`` and ``target`` are long-term averages of a unit: ActAvg and TrgAvg. Each is a set of
 synapses from the units to themselves, so it has texts, too, and sums over items and ranks.
 """
@@ -20,6 +23,9 @@ from .synapse import CARRIED
 
 LEAST_CAD = 0.1
 """In hidden layers the weights into a unit change only if its CaD is above this value."""
+
+LESIONED = ", lesioned"
+"""End of the name of a text that leaves out synapses at whose ends a unit is switched off."""
 
 _PRODUCT = f"""
     real product = 0;
@@ -68,7 +74,7 @@ _TARGET = """
 
 _HEBB = """
     const real up = 0.5 * pre.LearnCaP * (1 - linear), down = (1 - pre.LearnCaP) * linear;
-    add(lrate * (post.LearnCaP * (up - down)));
+    add({}lrate * (post.LearnCaP * (up - down)));
 """
 
 _CONTRAST = """
@@ -96,37 +102,56 @@ _CENTRED = """
 """
 """The share ``sub_mean`` of the mean of the receiver's nonzero changes is subtracted from each."""
 
-_ADAPT = f"""
-    shift = sum(slow * (slow >= 0 ? swt_most - structural : structural - swt_least));
-    total = sum(weight);
-    if (adapts > 0) {{
+
+def _adapt(on: str = "", also: str = "", count: str = "inputs", counted: str = "") -> str:
+    """Return the text of the slow change of structural weights.
+
+    Parameters
+    ----------
+    on, also : str
+        Factor and condition that leave synapses out.
+    count, counted : str
+        Number of the other synapses of a target, and the sum that finds it.
+    """
+    return f"""
+    shift = sum({on}slow * (slow >= 0 ? swt_most - structural : structural - swt_least));
+    total = sum({on}weight);{counted}
+    if (adapts > 0{also}) {{
         const real room = slow >= 0 ? swt_most - structural : structural - swt_least;
-        structural += swt_rate * (slow * room - shift / inputs);
+        structural += swt_rate * (slow * room - shift / {count});
         slow = 0;
         const real share = fmin(fmax(weight / structural / 2, 0), 1);
         linear = 1 / (1 + pow((1 - share) / share, 1 / {GAIN}.0));
-        linear -= linear * fmin(fmax(0.0008 * (total / inputs - 0.5), 0), 0.0008);
+        linear -= linear * fmin(fmax(0.0008 * (total / {count} - 0.5), 0), 0.0008);
         {_CONTRAST}
     }}
-    if (balances > 0) {{
+    if (balances > 0{also}) {{
         const real pull = -0.005 * post.difference;
         linear += pull * structural * (pull >= 0 ? 1 - linear : linear);
         {_CONTRAST}
     }}
-    send({CARRIED});
+    send({on}{CARRIED});
 """
 
+
+_ACTIVITY = "add({}((pre.ActM - activity) / tau_average));"
+
 _APPLY_TARGET = """
-    total = sum(changed);
-    target = fmin(fmax(target + (changed - trg_sub_mean * (total / inputs)), 0.5), 2);
+    total = sum(changed);{}
+    const real moved = fmin(fmax(target + (changed - trg_sub_mean * (total / {})), 0.5), 2);
+    target = {};
     changed = 0;
 """
 """The share ``trg_sub_mean`` of the mean over the units of a set is subtracted from each."""
 
+_THERE = """
+    there = sum(on);"""
+"""The number of synapses of a target that are not left out."""
+
 _ACTIVE = f"post.CaD > {LEAST_CAD}"
 
 TEXTS = SynapseTexts(
-    own=("weight", "linear", "structural", "slow", "activity", "target"),
+    own=("weight", "linear", "structural", "slow", "activity", "target", "on"),
     kept=("trace",),
     numbers=(
         "lrate", "tau_trace", "synapse_threshold", "sub_mean", "swt_rate", "swt_least", "swt_most",
@@ -153,16 +178,23 @@ TEXTS = SynapseTexts(
         "context, averaged": SynapseText(
             "const real product = pre.BurstPrv;" + _AVERAGED + _CONTEXT.format("trace") + _BOUNDED
         ),
-        "hebb": SynapseText(_HEBB),
+        "hebb": SynapseText(_HEBB.format("")),
         "striatal": SynapseText(_STEEP + STRIATAL, where=RELEASED),
         "apply": SynapseText("const real change = changed;" + _APPLY, when="changed != 0"),
         "apply, centred": SynapseText(_CENTRED + _APPLY, when="changed != 0"),
-        "adapt": SynapseText(_ADAPT),
+        "adapt": SynapseText(_adapt()),
         "send": SynapseText(f"send({CARRIED});"),
-        "activity": SynapseText("add((pre.ActM - activity) / tau_average);"),
+        "activity": SynapseText(_ACTIVITY.format("")),
         "apply activity": SynapseText("activity += changed; changed = 0;"),
         "target average": SynapseText("add(trg_rate * (pre.CaP - pre.CaD));"),
-        "apply target average": SynapseText(_APPLY_TARGET),
+        "apply target average": SynapseText(_APPLY_TARGET.format("", "inputs", "moved")),
+        f"hebb{LESIONED}": SynapseText(_HEBB.format("on * ")),
+        f"adapt{LESIONED}": SynapseText(_adapt("on * ", " && on > 0", "there", _THERE)),
+        f"send{LESIONED}": SynapseText(f"send(on * {CARRIED});"),
+        f"activity{LESIONED}": SynapseText(_ACTIVITY.format("on * ")),
+        f"apply target average{LESIONED}": SynapseText(
+            _APPLY_TARGET.format(_THERE, "there", "on > 0 ? moved : target")
+        ),
     },
 )  # fmt: skip
 """The texts of all paths, and of the averages of all layers."""

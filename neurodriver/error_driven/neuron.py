@@ -46,6 +46,11 @@ TRIAL = {
 ARRIVING = {"raw_e": "1", "raw_i": "1"}
 """What sums of arriving spikes are, with units."""
 
+OF_POOLS = (
+    "FSi", "SSi", "SSf", "SSGi", "PoolGi", "SubFSi", "SubSSi", "SubSSf",
+)  # fmt: skip
+"""States that are equal for all units of a layer or of a sub-pool."""
+
 UPDATES = {"spike_state": "1", "Spike": "1", "GeExt": "1", "Vm": "mV", "Act": "1"}
 """What units show to others, with units."""
 
@@ -130,7 +135,12 @@ class AnyAxonNeuron(NDComponent):
     }
     shared = TRIAL
     fields = {
-        "clamped_from": Field("1", whole=True, default=NEVER, doc="first cycle with external input")
+        "clamped_from": Field(
+            "1", whole=True, default=NEVER, doc="first cycle with external input"
+        ),
+        "mean_factor": Field(
+            "1", default=1.0, doc="units of the layer, divided by those that are not switched off"
+        ),
     }
     params = PARAMETERS
     constants = CONSTANTS
@@ -230,6 +240,7 @@ class AxonPoolNeuron(AnyAxonNeuron):
         ),
     }
     sources = {"arrivals": Source("raw_e", "raw_i", model=AxonPoolArrivals)}
+    fields = {"pool_mean_factor": Field("1", axes="pool", doc="`mean_factor` of each sub-pool")}
     params = POOL_PARAMETERS
     parts = {"unit": "here.pool, here.unit", "pools": POOLS}
     states = {

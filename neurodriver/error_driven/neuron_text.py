@@ -241,8 +241,8 @@ _BEGIN = """
     const real ahp = 1 - begins * decay_ahp, cleared = 1 - begins * clears;
     const real heard = (1 - begins * ceil(decay_act)) * goes_on;
     const real decays = begins + 1 - goes_on, anew = decays + turns;
-    const real spiked = heard * Spike, firing = heard * here.firing;
-    const real external = (1 - begins) * goes_on * here.external;
+    const real spiked = heard * Spike, firing = heard * mean_factor * here.firing;
+    const real external = (1 - begins) * goes_on * mean_factor * here.external;
     real v = Vm, d = VmDend;
     if (begins > 0) {
         CaDPrev = CaD;
@@ -262,7 +262,7 @@ _BEGIN = """
 """
 
 _INHIBITION = """
-    FSi += arrivals.mean_e + fb * firing - per_fs * FSi;
+    FSi += mean_factor * arrivals.mean_e + fb * firing - per_fs * FSi;
     const real fast = external > replacing ? external : fmax(FSi - fs_threshold, 0) + external;
     SSi += per_ss * (SSf * firing - SSi);
     SSf += firing * (1 - SSf) - per_ssf * SSf;
@@ -273,8 +273,10 @@ _INHIBITION = """
 
 POOLS = """
     if (begins > 0) { SubFSi *= stays; SubSSi *= stays; SubSSf *= stays; }
-    const real close = heard * here.pool_firing, entering = (1 - begins) * here.pool_external;
-    SubFSi += arrivals.pool_e[here.pool] + pool_fb * close - per_fs * SubFSi;
+    const real counted = pool_mean_factor[here.pool];
+    const real close = heard * counted * here.pool_firing;
+    const real entering = (1 - begins) * counted * here.pool_external;
+    SubFSi += counted * arrivals.pool_e[here.pool] + pool_fb * close - per_fs * SubFSi;
     const real quick = entering > replacing ? entering : fmax(SubFSi - fs_threshold, 0) + entering;
     SubSSi += per_ss * (SubSSf * close - SubSSi);
     SubSSf += close * (1 - SubSSf) - per_ssf * SubSSf;

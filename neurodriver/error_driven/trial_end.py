@@ -26,6 +26,8 @@ class TrialEnd:
         Number of the first unit of each layer, and the number of units.
     targets : mapping of str to (int, slice)
         Layer with a target -> its number, and where its units are among those of such layers.
+    on : sequence of (units,) bool
+        Which units of each layer count; the activity of all others is 0.
     """
 
     def __init__(
@@ -33,8 +35,10 @@ class TrialEnd:
         read: Mapping[str, NDArray[Any]],
         first: Sequence[int],
         targets: Mapping[str, tuple[int, slice]],
+        on: Sequence[NDArray[np.bool_]],
     ) -> None:
-        self._read, self._first, self._targets = read, first, targets
+        self._read, self._first, self._targets, self._on = read, first, targets, on
+        self._counts = [max(int(np.count_nonzero(one)), 1) for one in on]
 
     @cached_property
     def greatest(self) -> Reals:
@@ -45,22 +49,28 @@ class TrialEnd:
     @cached_property
     def means(self) -> Reals:
         """Mean activity of each layer in the last cycle of the minus phase, (items, layers)."""
-        return self._means("ActBeforeM", [*map(slice, self._first[:-1], self._first[1:])])
+        layers = [*map(slice, self._first[:-1], self._first[1:])]
+        return self._means("ActBeforeM", layers, self._counts)
 
     def of_target(self, layer: str) -> tuple[Reals, Reals, tuple[Reals, Reals]]:
         """Return ActM and ActP of a layer with a target, (items, units), and means over the layer.
 
-        These are the mean activities in the last cycles of both phases, (items, 1).
+        These are the mean activities in the last cycles of both phases, (items, 1). Only units that
+        count are returned.
         """
         number, units = self._targets[layer]
         minus, plus = (self._read[name][:, units].astype(np.float64) for name in ("ActM", "ActP"))
-        return minus, plus, (self.means[:, number, None], self._means("ActBeforeP", [units]))
+        after = self._means("ActBeforeP", [units], [self._counts[number]])
+        on = self._on[number]
+        if not on.all():
+            minus, plus = minus[:, on], plus[:, on]
+        return minus, plus, (self.means[:, number, None], after)
 
-    def _means(self, name: str, layers: Sequence[slice]) -> Reals:
+    def _means(self, name: str, layers: Sequence[slice], counts: Sequence[int]) -> Reals:
         """Return the mean of a state over each of some layers, (items, layers)."""
         values = self._read[name]
         found = np.empty((len(values), len(layers)))
         for number, units in enumerate(layers):
             np.add.reduce(values[:, units].astype(np.float64), axis=1, out=found[:, number])
-        found /= [units.stop - units.start for units in layers]
+        found /= counts
         return found

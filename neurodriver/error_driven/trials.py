@@ -28,6 +28,7 @@ from .changes import PathSynapses
 from .circuit import CYCLE, first_units, placed_circuit
 from .context import ContextPath
 from .learner import Learner
+from .lesions import Lesions
 from .levels import Levels
 from .network import Network, NetworkLayer
 from .neuron_text import NEVER
@@ -101,6 +102,7 @@ class Trials:
             (ContextPath(network, path) for path in context), key=lambda one: one.cycle
         )
         self._populations = {name: self.lpu[name] for name in network.layers}
+        self.lesions = Lesions(network, self.lpu, self.synapses)
         self._first = [*first_units(network).values(), sum(one.count for one in layers)]
         self._clamped = dict.fromkeys(network.layers, NEVER)
         self._shown: dict[str, Reals] = {}
@@ -152,7 +154,7 @@ class Trials:
         self._levels.write(levels, self.items)
         if self._write_inputs is not None:
             for name, units in self._shows.items():
-                self._inputs[:, units] = self._shown.get(name, 0.0)
+                self._inputs[:, units] = self._shown.get(name, 0.0) * self.lesions.on[name]
             self._write_inputs(self._inputs[0] if self.items is None else self._inputs)
         for name, layer in self.network.layers.items():
             from_cycle = self._clamped_from(layer) if name in self._shown else NEVER
@@ -195,9 +197,7 @@ class Trials:
         self.cycle(self.network.interval + self.network.cycles)
         self.end(learn)
         found = self.statistics()
-        if self.items is None:
-            return {name: float(values[0]) for name, values in found.items()}
-        return found
+        return found if self.items else {n: float(values[0]) for n, values in found.items()}
 
     def end(self, learn: bool = True) -> None:
         """End a trial: with ``learn``, change the averages and the weights."""
@@ -215,15 +215,38 @@ class Trials:
         """
         self.synapses.set_rate(selector, lrate)
 
+    @checked_arguments(layer=text)
+    def lesion(self, layer: str, units: ArrayLike) -> None:
+        """Switch units of a layer off, and all its other units on, from the next trial on.
+
+        A unit that is switched off takes part in nothing. It neither gets input nor spikes, and its
+        states are those of the start. Means over the layer and errors are over the other units. Its
+        synapses and averages keep their values, but traces of synapses become 0.
+
+        Parameters
+        ----------
+        units : array of bool
+            True for units that are off, in the shape of the layer; or one value for all.
+
+        Raises
+        ------
+        RequestError
+            For values that are not bool, or another shape.
+        """
+        self.lesions.switch(self._layer(layer), units, self.learner.averages[layer])
+        self._end = self._statistics = None
+
     def statistics(self) -> dict[str, Reals]:
         """Return the errors and the correlation of this trial, (items,) each."""
         if self._statistics is None:
-            end = self.states()
+            end, on, layers = self.states(), self.lesions.on, self.network.layers
             self._statistics = joined(
                 [
-                    target_statistics(*end.of_target(name), values, self._predicts(name))
+                    target_statistics(
+                        *end.of_target(name), values[:, on[name]], layers[name].driver is not None
+                    )
                     for name, values in self._shown.items()
-                    if name in self._targets
+                    if name in self._targets and on[name].any()
                 ]
             )
         return dict(self._statistics)
@@ -234,13 +257,14 @@ class Trials:
             read = self._read()
             if self.items is None:
                 read = {name: values[None] for name, values in read.items()}
-            self._end = TrialEnd(read, self._first, self._targets)
+            on = [*self.lesions.on.values()]
+            self._end = TrialEnd(read, self._first, self._targets, on)
         return self._end
 
     def _send_context(self, one: ContextPath) -> None:
         """Let the bursts of a layer arrive at a deep layer in the last cycle."""
         path, receiver = one.path, one.path.receiver.name
-        weight = self.synapses.read(path.name, "weight")
+        weight = self.synapses.carried(path.name)
         bursts = np.asarray(self._populations[path.sender.name].get("Burst"), np.float64)
         came = one.arriving(bursts.reshape(self.count, -1), weight)
         self._arriving[receiver] = total = self._arriving.get(receiver, 0.0) + came
@@ -255,9 +279,6 @@ class Trials:
     def _count(self, name: str) -> int:
         """Return how many values of a layer are shown, or of a modulator."""
         return 1 if name in self._levels.names else self._layer(name).count
-
-    def _predicts(self, name: str) -> bool:
-        return self.network.layers[name].driver is not None
 
     def _clamped_from(self, layer: NetworkLayer) -> int:
         return {"input": 0, "target": self.network.minus}.get(layer.kind, NEVER)

@@ -38,13 +38,20 @@ def agree(one: dict[str, np.ndarray], other: dict[str, np.ndarray]) -> None:
 
 @pytest.mark.parametrize("items", [None, 3])
 def test_bits_of_the_cpu(items: int | None) -> None:
-    """In single precision, in which the other tests are not; one item, and several."""
+    """In single precision, in which the other tests are not; one item, and several.
+
+    There is an interval before each trial, and later units are switched off.
+    """
     found = []
     for backend in ("cpu", "cuda"):
         net = four_units(rates=True)
+        net.interval = 15
         with Trainer(net, items, backend=backend, dtype="float32") as sim:
             before = sim.path("Input", "Hidden")
             for unit in range(3):
+                if unit == 2:
+                    sim.lesion("Hidden", UNITS[[0]].reshape(2, 2) > 0)
+                    sim.lesion("Output", UNITS[3] > 0)
                 units = np.roll(UNITS, unit, axis=0)[: items or 1]
                 sim.trial({"Input": np.squeeze(units), "Output": np.squeeze(units)})
             found.append({s: sim.get("Hidden", s) for s in STATES})

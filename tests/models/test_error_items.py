@@ -192,19 +192,23 @@ def test_full_and_sparse_paths_learn_alike() -> None:
 def test_weights_change_as_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     """A warp that shares the synapses of each unit leaves the bits of one thread.
 
-    The paths have several rules, items, and averages of their own.
+    The paths have several rules, items, and averages of their own. Later, units are switched off.
     """
     left = []
     for place in (HostSynapses, WarpSynapses):
         monkeypatch.setattr(live, "HostSynapses", place)
         with Trainer(several_kinds(), items=2, slow_interval=4) as sim:
             shapes = {name: sim.network.layers[name].count for name in ("Input", "Output")}
-            for seed in range(3):
+            for seed in range(5):
                 rng = np.random.default_rng(seed)
+                if seed == 2:
+                    sim.lesion("Hidden", rng.random((2, 2, 4, 5)) < 0.3)
+                    sim.lesion("Input", rng.random((5, 5)) < 0.2)
                 sim.trial({name: rng.random((2, n)) < 0.25 for name, n in shapes.items()})
             ends = ("Input", "Hidden"), ("Hidden", "Hidden"), ("Hidden", "Output")
             left.append([sim.path(*one, name) for name in ("DSWt", "Wt", "SWt") for one in ends])
-    assert min(np.ptp(one) for one in left[0][:8]) > 0  # SWt into targets are all equal
+            left[-1] += [sim.get("Hidden", name) for name in ("TrgAvg", "ActAvg")]
+    assert min(np.ptp(one) for one in left[0][:8] + left[0][9:]) > 0  # SWt into targets are equal
     assert all(map(np.array_equal, *left))
 
 
