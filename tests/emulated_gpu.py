@@ -26,7 +26,7 @@ from neurodriver.backends.cuda import (
     event_lists,
     executors,
     peers,
-    schedule,
+    warp_items,
 )
 from neurodriver.backends.cuda import device as device_module
 from neurodriver.backends.cuda import timers as timers
@@ -350,7 +350,8 @@ class Kernels:
             while 0 <= words[16] < stop:
                 time.sleep(1e-5)
             if words[16] < 0:  # a kernel notes events of the row it has written, too
-                for item in items[np.isin(items["what"], (schedule.EVENTS, schedule.RECORDED))]:
+                noted = np.isin(items["what"], (warp_items.EVENTS, warp_items.RECORDED))
+                for item in items[noted]:
                     self.note_all(item, stop)
                 return
             first = stop
@@ -361,9 +362,9 @@ class Kernels:
     def go(self, items: np.ndarray, first: int, last: int, end: int, parts: int) -> None:
         """Do the steps before a gate."""
         if parts & 1:
-            for item in items[items["what"] == schedule.INJECT]:
+            for item in items[items["what"] == warp_items.INJECT]:
                 self.inject(item, first)
-            for item in items[items["what"] == schedule.BRING]:
+            for item in items[items["what"] == warp_items.BRING]:
                 self.bring(item, first)
         if self.shut:
             return
@@ -375,7 +376,7 @@ class Kernels:
                 self.count(item, 7)
             self.timers[k % TIMER_ROWS, -1] += np.uint64(100)
         if parts & 4:
-            for item in items[items["what"] == schedule.EXPORT]:
+            for item in items[items["what"] == warp_items.EXPORT]:
                 self.publish(item, last, True)
 
     def stage(self, what: int) -> int:
@@ -387,19 +388,19 @@ class Kernels:
         if item["what"] >= 0:
             for group in self.program.units[item["what"]].groups:
                 self.unit(group, int(item["first"]), int(item["end"]), k)
-        elif item["what"] == schedule.SAMPLE:
+        elif item["what"] == warp_items.SAMPLE:
             self.sample(item, k)
-        elif item["what"] in (schedule.EVENTS, schedule.RECORDED):
+        elif item["what"] in (warp_items.EVENTS, warp_items.RECORDED):
             self.scan(item, k)
-        elif item["what"] == schedule.EXPORT:
+        elif item["what"] == warp_items.EXPORT:
             self.publish(item, k)
         elif k + 1 < end:
-            (self.bring if item["what"] == schedule.BRING else self.inject)(item, k + 1)
+            (self.bring if item["what"] == warp_items.BRING else self.inject)(item, k + 1)
 
     def count(self, item: Any, cycles: int) -> None:
         """Add cycles to the row of a warp, in the column of a unit, of recording or of inputs."""
         what = int(item["what"])
-        place = what if what >= 0 else (-2 if what == schedule.INJECT else -3)
+        place = what if what >= 0 else (-2 if what == warp_items.INJECT else -3)
         self.timers[int(item["first"]) % TIMER_ROWS, place] += np.uint64(cycles)
 
     def rows(self, variable: str) -> np.ndarray:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from test_host_threads import check
 
 import neurodriver as nd
-from neurodriver.backends.cuda import patches, schedule
+from neurodriver.backends.cuda import patches, schedule, warp_items
 from neurodriver.backends.cuda.executors import EXECUTORS
 from neurodriver.backends.cuda.items import WARP
 from neurodriver.backends.cuda.spike_delivery import plan_delivery
@@ -180,7 +180,7 @@ def test_which_warp_has_what(
     assert (plan.shape.cells > 0) == (blocks > 1)
     plans = [unit.patches for unit in units if unit.patches]
     assert len(plans) == len(units)
-    others = [schedule.pieces(schedule.SAMPLE, 0, 1000, plan.warps)]
+    others = [warp_items.pieces(warp_items.SAMPLE, 0, 1000, plan.warps)]
     lists = EXECUTORS[executor].lists(plan, units, [[], others])
     every = [one for one in lists if (one.items[:, 0] >= 0).any()]
     assert len(every) == (1 if executor == "resident" else len(units))

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import DT, spiking_network
 
-from neurodriver.backends.cuda import schedule
+from neurodriver.backends.cuda import items, schedule, warp_items
 from neurodriver.backends.cuda.executors import EXECUTORS
 from neurodriver.backends.cuda.items import WARP, Items
 from neurodriver.backends.cuda.shares import SMALL, shares_of
@@ -24,12 +24,12 @@ from neurodriver.plan.unit import Unit
 
 UNITS = generate(compile_circuit(spiking_network(33, 2, seed=1), DT, target=CUDA)).tasks
 OTHERS = [
-    [schedule.pieces(what, i, count, 7) for i, count in enumerate(counts)]
+    [warp_items.pieces(what, i, count, 7) for i, count in enumerate(counts)]
     for what, counts in (
-        (schedule.INJECT, (5, 4000)),
-        (schedule.SAMPLE, (1, 129)),
-        (schedule.EVENTS, (1000,)),
-        (schedule.EXPORT, ()),
+        (warp_items.INJECT, (5, 4000)),
+        (warp_items.SAMPLE, (1, 129)),
+        (warp_items.EVENTS, (1000,)),
+        (warp_items.EXPORT, ()),
     )
 ]
 
@@ -93,7 +93,7 @@ def test_all_is_done_once(counts: list[int], processors: int, clusters: bool) ->
     units = [unit(count, i) for i, count in enumerate(counts)]
     plan = schedule.choose(units, processors, clusters)
     check_plan(plan, processors, clusters, units)
-    lists = schedule.distribute(plan, units, flat(OTHERS))
+    lists = warp_items.distribute(plan, units, flat(OTHERS))
     assert len(lists.offsets) == plan.warps + 1
     assert lists.offsets[0] == 0 and lists.offsets[-1] == len(lists.items)
     assert (np.diff(lists.offsets) >= 0).all()
@@ -144,19 +144,53 @@ def test_spikes_are_delivered_by_warps_without_components(
     plan = schedule.choose(units, 132, True, 4, load)
     assert plan.shape.holds
     idle = plan.warps - -(-count // WARP)
-    injected = [schedule.pieces(schedule.INJECT, i, n, plan.warps) for i, n in enumerate(inputs)]
-    recorded = schedule.pieces(schedule.RECORDED, 0, count, plan.warps)
-    others = [*injected, schedule.delivery_items(idle), recorded]
-    lists = schedule.distribute(plan, units, others)
+    injected = [
+        warp_items.pieces(warp_items.INJECT, i, n, plan.warps) for i, n in enumerate(inputs)
+    ]
+    recorded = warp_items.pieces(warp_items.RECORDED, 0, count, plan.warps)
+    others = [*injected, warp_items.delivery_items(idle), recorded]
+    lists = warp_items.distribute(plan, units, others)
     delivering, injecting = 0, 0
     for begin, end in zip(lists.offsets, lists.offsets[1:], strict=False):
         what = lists.items[begin:end, 0]
-        if schedule.DELIVER in what:
-            assert what[0] == schedule.DELIVER
+        if warp_items.DELIVER in what:
+            assert what[0] == warp_items.DELIVER
             delivering += 1
-            injecting += np.count_nonzero(what == schedule.INJECT)
+            injecting += np.count_nonzero(what == warp_items.INJECT)
     assert delivering == idle > 132
     assert injecting == min(idle, sum(map(len, injected)))
+
+
+def test_a_block_has_neighbours_where_texts_are_long() -> None:
+    """All components have a warp, and the warps of a block have components that lie together."""
+    few = [unit(WARP * 9, 0), replace(unit(WARP * 70 + 3, 1), cost=unit(WARP * 70 + 3).cost + 99)]
+    long = [replace(u, kernel=replace(u.kernel, kept=warp_items.LONG_TEXT)) for u in few]
+    plan = schedule.choose(long, 8, False)
+    assert plan.shape.holds and plan.own == (1, 1)
+    lists = warp_items.distribute(plan, long, flat(OTHERS))
+    assert done(lists.items) == wanted(long, flat(OTHERS))
+    per_block = plan.shape.threads // WARP
+    starts = lists.offsets[:-1][np.diff(lists.offsets) > 0]
+    has = np.flatnonzero(np.diff(lists.offsets) > 0)
+    mine = lists.items[starts, 0] >= 0
+    block, first = has[mine] // per_block, lists.items[starts, 0][mine]
+    mixed = [one for one in range(8) if len(np.unique(first[block == one])) > 1]
+    assert len(mixed) == 1  # where the second unit begins
+    sizes = np.bincount(block, minlength=8)
+    assert sizes.max() - sizes.min() <= 1 and sizes.sum() == 80
+
+
+@pytest.mark.parametrize("used", [[0, 0, 0, 0], [3, 2, 2, 2], [2, 3, 2, 3]])
+@pytest.mark.parametrize("count", [0, 1, 3, 4, 9, 40])
+def test_all_blocks_get_as_many(used: list[int], count: int) -> None:
+    """No warp gets two items, and no block has more than one item more than another."""
+    warps = items.side_by_side(count, np.array(used), 16)
+    assert len(set(warps.tolist())) == count
+    now = np.array(used) + np.bincount(warps // 16, minlength=4)
+    assert now.max() <= max(-(-(sum(used) + count) // 4), max(used))
+    for block in range(4):
+        mine = np.sort(warps[warps // 16 == block] % 16)
+        assert mine.tolist() == list(range(used[block], now[block]))
 
 
 def test_a_warp_has_neighbours() -> None:
@@ -165,7 +199,7 @@ def test_a_warp_has_neighbours() -> None:
     even = replace(even, cost=80.0 + 0.1 * even.cost)
     plan = schedule.choose([even], 4, False)
     assert not plan.shape.holds
-    lists = schedule.distribute(plan, [even], [])
+    lists = warp_items.distribute(plan, [even], [])
     assert (np.diff(lists.items[:, 1]) == WARP * plan.own[0]).all()
     sizes = np.diff(lists.offsets)
     assert len(sizes) == plan.warps and sizes.max() - sizes.min() <= 1
@@ -181,12 +215,12 @@ def test_other_items_go_to_warps_without_components(
     few = replace(few, cost=np.full_like(few.cost, 80.0))
     shape = replace(schedule.choose([few], 4, False).shape, threads=8 * WARP, holds=False)
     plan = schedule.LaunchPlan("grid", 8, shape, (1,))
-    inputs = schedule.pieces(schedule.INJECT, 0, 4000, plan.warps)
-    lists = schedule.distribute(plan, [few], [inputs])
+    inputs = warp_items.pieces(warp_items.INJECT, 0, 4000, plan.warps)
+    lists = warp_items.distribute(plan, [few], [inputs])
     kinds = [lists.items[a:b, 0] for a, b in zip(lists.offsets, lists.offsets[1:], strict=False)]
     busy = sum(bool((what >= 0).any()) for what in kinds)
     assert 0 < busy < plan.warps and len(inputs) >= plan.warps - busy
-    assert all(schedule.INJECT in what for what in kinds if not (what >= 0).any())
+    assert all(warp_items.INJECT in what for what in kinds if not (what >= 0).any())
 
 
 def test_each_warp_delivers_once_in_a_window() -> None:
@@ -194,29 +228,31 @@ def test_each_warp_delivers_once_in_a_window() -> None:
     few = unit(WARP * 40)
     shape = replace(schedule.choose([few], 4, False).shape, threads=8 * WARP, window=4)
     plan = schedule.LaunchPlan("grid", 8, shape, (1,))
-    deliver = np.array([(schedule.DELIVER, i, plan.warps, 0) for i in range(plan.warps)], np.int32)
-    sends = np.array([(schedule.SEND, i, 24, 0) for i in range(plan.warps - 40)], np.int32)
-    lists = schedule.distribute(plan, [few], [deliver, sends])
+    deliver = np.array(
+        [(warp_items.DELIVER, i, plan.warps, 0) for i in range(plan.warps)], np.int32
+    )
+    sends = np.array([(warp_items.SEND, i, 24, 0) for i in range(plan.warps - 40)], np.int32)
+    lists = warp_items.distribute(plan, [few], [deliver, sends])
     kinds = [lists.items[a:b, 0] for a, b in zip(lists.offsets, lists.offsets[1:], strict=False)]
-    assert all((what == schedule.DELIVER).sum() == 1 for what in kinds)
-    assert all((schedule.SEND in what) == (not (what >= 0).any()) for what in kinds)
+    assert all((what == warp_items.DELIVER).sum() == 1 for what in kinds)
+    assert all((warp_items.SEND in what) == (not (what >= 0).any()) for what in kinds)
 
 
 def test_nothing_at_all() -> None:
     """A circuit without a kernel has a launch all the same: for inputs and recordings."""
     plan = schedule.choose([], 132, True)
     assert plan.width == "block"
-    lists = schedule.distribute(plan, [], flat(OTHERS))
+    lists = warp_items.distribute(plan, [], flat(OTHERS))
     assert done(lists.items) == wanted([], flat(OTHERS))
-    assert len(schedule.distribute(plan, [], []).items) == 0
+    assert len(warp_items.distribute(plan, [], []).items) == 0
 
 
 @pytest.mark.parametrize("count", [1, 31, 128, 129, 5000, 100_003])
 @pytest.mark.parametrize("warps", [4, 352, 4224])
 def test_pieces(count: int, warps: int) -> None:
     """They cover all elements, begin at whole warps, and are no more than there are warps."""
-    items = schedule.pieces(schedule.SAMPLE, 3, count, warps)
-    assert done(items) == Counter({(schedule.SAMPLE, 3, i): 1 for i in range(count)})
+    items = warp_items.pieces(warp_items.SAMPLE, 3, count, warps)
+    assert done(items) == Counter({(warp_items.SAMPLE, 3, i): 1 for i in range(count)})
     assert (items[:, 1] % WARP == 0).all()
     assert len(items) <= warps
 

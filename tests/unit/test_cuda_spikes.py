@@ -24,7 +24,7 @@ from neurodriver import (
     SubUnits,
     Uniform,
 )
-from neurodriver.backends.cuda import schedule
+from neurodriver.backends.cuda import schedule, warp_items
 from neurodriver.backends.cuda.import_delivery import sender_of, senders_of
 from neurodriver.backends.cuda.spike_delivery import parts_of, plan_delivery
 from neurodriver.circuit.drawing import near_first
@@ -230,14 +230,14 @@ def test_barriers(first: int, last: int, barriers: int) -> None:
 
 def test_items_of_windows_and_dealers() -> None:
     """Each step of a window has its items; each warp that delivers knows how many do."""
-    pieces = schedule.pieces(schedule.EVENTS, 3, 900, 4)
-    delivery = schedule.delivery_items(5)
-    one, other = schedule.over([pieces, delivery], 4)
+    pieces = warp_items.pieces(warp_items.EVENTS, 3, 900, 4)
+    delivery = warp_items.delivery_items(5)
+    one, other = warp_items.over([pieces, delivery], 4)
     assert len(one) == 4 * len(pieces) and (one[:, 3] & 0xFFFF == 3).all()
     for step in range(4):
         np.testing.assert_array_equal(one[one[:, 3] >> 16 == step][:, :3], pieces[:, :3])
-    assert other.tolist() == [[schedule.DELIVER, i, 5, 0] for i in range(5)]
-    np.testing.assert_array_equal(schedule.over([pieces], 0)[0], pieces)
+    assert other.tolist() == [[warp_items.DELIVER, i, 5, 0] for i in range(5)]
+    np.testing.assert_array_equal(warp_items.over([pieces], 0)[0], pieces)
 
 
 def test_what_is_done_once_a_chunk() -> None:
@@ -246,15 +246,15 @@ def test_what_is_done_once_a_chunk() -> None:
     plan = schedule.LaunchPlan(
         "grid", 3, Shape(64, holds=True, window=6), (1,) * len(program.units)
     )
-    noted = schedule.pieces(schedule.RECORDED, 0, N, 4)
-    others = schedule.over([noted, schedule.pieces(schedule.SAMPLE, 0, N, 4)], 6)
-    made = schedule.distribute(plan, generate(program).tasks, others)
+    noted = warp_items.pieces(warp_items.RECORDED, 0, N, 4)
+    others = warp_items.over([noted, warp_items.pieces(warp_items.SAMPLE, 0, N, 4)], 6)
+    made = warp_items.distribute(plan, generate(program).tasks, others)
     what = made.items[:, 0]
-    assert (what == schedule.RECORDED).sum() == len(noted) > 1
+    assert (what == warp_items.RECORDED).sum() == len(noted) > 1
     for first, end in zip(made.offsets[:-1], made.offsets[1:], strict=True):
-        late = what[first:end] == schedule.RECORDED
+        late = what[first:end] == warp_items.RECORDED
         assert (np.diff(late.astype(int)) >= 0).all()
-    assert (what == schedule.SAMPLE).sum() == len(others[1]) >= 12
+    assert (what == warp_items.SAMPLE).sum() == len(others[1]) >= 12
 
 
 class _Literal:

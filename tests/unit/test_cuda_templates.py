@@ -179,7 +179,7 @@ def test_helpers(dtype: str) -> None:
 
 def test_units_that_an_instance_launches_are_dealt_to_no_warp() -> None:
     """The resident kernel leaves them to `run_step`."""
-    from neurodriver.backends.cuda import schedule
+    from neurodriver.backends.cuda import schedule, warp_items
 
     body = {"run_step": lambda self, pointers: None, "__doc__": "Watched."}
     own = type("Watched", (model("LeakyIAF"),), body)
@@ -187,7 +187,7 @@ def test_units_that_an_instance_launches_are_dealt_to_no_warp() -> None:
     program = compile_circuit(build(nodes, models=[own]), 1e-4, target=CUDA)
     units = generate(program).tasks
     assert [u.stepwise for u in units] == [False, True]
-    lists = schedule.distribute(schedule.choose(units, 132, True), units, [])
+    lists = warp_items.distribute(schedule.choose(units, 132, True), units, [])
     assert lists.items.tolist() == [[0, 0, 1, 0]]
 
 

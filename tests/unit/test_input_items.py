@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from warps_on_cpu import WARPS
 
-from neurodriver.backends.cuda import schedule
+from neurodriver.backends.cuda import warp_items
 from neurodriver.backends.cuda.input_items import input_items
 from neurodriver.native.compiler import build
 from neurodriver.native.headers import header
@@ -101,4 +101,4 @@ def test_each_spike_has_one_way(sends: bool) -> None:
     """Warps that store values in rows send them, too; an input in slots alone has other items."""
     table: Any = SimpleNamespace(count=700, events=40.0)
     items = input_items(3, table, 100, sends)
-    assert set(items[:, 0].tolist()) == {schedule.SEND if sends else schedule.INJECT}
+    assert set(items[:, 0].tolist()) == {warp_items.SEND if sends else warp_items.INJECT}

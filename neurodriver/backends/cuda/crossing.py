@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ...native.buffers import LANES
 from ..tables import PeerRows
-from . import schedule
+from . import schedule, warp_items
 from .items import WARP, Items
 
 if TYPE_CHECKING:
@@ -74,9 +74,9 @@ def bring_items(
     if not rows.spikes:
         few = -(-count // (WARP * half)) if half else FEW_VALUES + 1
         size = WARP * few if few <= FEW_VALUES else 0
-        return schedule.pieces(schedule.BRING, number, count, plan.warps, size)
+        return warp_items.pieces(warp_items.BRING, number, count, plan.warps, size)
     warps = half if count <= FEW_WORDS * half else plan.warps
-    return schedule.pieces(schedule.BRING, number, count, warps, -(-count // warps))
+    return warp_items.pieces(warp_items.BRING, number, count, warps, -(-count // warps))
 
 
 def _bits(rows: PeerRows, kept: int) -> int:

@@ -14,7 +14,7 @@ import numpy as np
 from ...codegen.generate import Task
 from ...codegen.simt.shape import Shape
 from ...errors import NeurodriverError
-from . import schedule
+from . import schedule, warp_items
 from .device import INT, LONG, POINTER, UNSIGNED, Device, Loaded, launch
 from .items import WARP, Items, unit_items
 from .patches import patch_items
@@ -44,10 +44,10 @@ class Resident:
 
     def lists(
         self, plan: schedule.LaunchPlan, units: Sequence[Task], pieces: Pieces
-    ) -> list[schedule.Lists]:
+    ) -> list[warp_items.Lists]:
         """Return the one list."""
         flat = [items for kind in pieces for items in kind]
-        return [schedule.distribute(plan, units, schedule.over(flat, plan.shape.window))]
+        return [warp_items.distribute(plan, units, warp_items.over(flat, plan.shape.window))]
 
     def advance(self, launches: Launches, first: int, end: int, done: int = 0) -> None:
         """Begin the launch; all phases are in it."""
@@ -61,21 +61,21 @@ class Stepwise:
 
     def lists(
         self, plan: schedule.LaunchPlan, units: Sequence[Task], pieces: Pieces
-    ) -> list[schedule.Lists]:
+    ) -> list[warp_items.Lists]:
         """Return what injects the first inputs, the units, and all that enters and leaves."""
         flat = [items for kind in pieces for items in kind if len(items)]
         first = [np.concatenate(pieces[0])] if pieces[0] else []
         empty = [np.zeros((0, 4), np.int32)]
-        made = [schedule.one_each(items) for items in first or empty]
+        made = [warp_items.one_each(items) for items in first or empty]
         patched = patch_items(plan, units)
         made += [
-            schedule.by_warp(patched[i].items, patched[i].warp, plan.warps)
+            warp_items.by_warp(patched[i].items, patched[i].warp, plan.warps)
             if i in patched
-            else schedule.one_each(unit_items(u, i, o)[0])
+            else warp_items.one_each(unit_items(u, i, o)[0])
             for i, (u, o) in enumerate(zip(units, plan.own, strict=True))
             if not u.stepwise
         ]
-        return made + ([schedule.one_each(np.concatenate(flat))] if flat else [])
+        return made + ([warp_items.one_each(np.concatenate(flat))] if flat else [])
 
     def advance(self, launches: Launches, first: int, end: int, done: int = 0) -> None:
         """Begin the launches of each step."""
@@ -171,10 +171,10 @@ class Launches:
         last = max(own, default=0)
         self.phases = [0, *own, *[last] * len(lists)][: len(lists)]
         self._list_of = {i: self.steps + n for n, (i, _) in enumerate(made)}
-        lists += [schedule.one_each(unit_items(u, i, self.plan.own[i])[0]) for i, u in made]
+        lists += [warp_items.one_each(unit_items(u, i, self.plan.own[i])[0]) for i, u in made]
         self._lists = [self._upload(one) for one in lists]
 
-    def _upload(self, one: schedule.Lists) -> tuple[int, int, int, Any]:
+    def _upload(self, one: warp_items.Lists) -> tuple[int, int, int, Any]:
         """Copy lists to the device; return their addresses, blocks, and the memory object."""
         warps = len(one.offsets) - 1
         per_block = self.plan.shape.threads // WARP

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from ..tables import InputTable
-from . import schedule
+from . import warp_items
 from .items import Items, items_of
 
 READ, SENT = 512, 16
@@ -28,7 +28,7 @@ def input_items(number: int, table: InputTable, warps: int, sends: bool) -> Item
         and add what they have stored to slots, where some targets have these.
     """
     if not sends:
-        return schedule.pieces(schedule.INJECT, number, table.count, warps)
+        return warp_items.pieces(warp_items.INJECT, number, table.count, warps)
     wanted = table.count / READ if math.isinf(table.events) else table.events / SENT
     some = max(1, min(math.ceil(wanted), warps))
-    return items_of(schedule.SEND, np.arange(some), some, number)
+    return items_of(warp_items.SEND, np.arange(some), some, number)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import heapq
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,14 +87,33 @@ def by_block(work: NDArray[np.float64], blocks: int, per_block: int) -> NDArray[
     for one in np.unique(block):
         mine = np.flatnonzero(block == one)
         heavy = mine[np.argsort(-work[mine], kind="stable")]
-        warp[heavy] = one * per_block + by_work(work[heavy], per_block)[0]
+        warp[heavy] = one * per_block + by_work(work[heavy], per_block)
     return warp
 
 
-def by_work(
-    work: NDArray[np.float64], warps: int, first: int = 0
-) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Return which warp gets each item, the one with the least work first; and their work."""
+def side_by_side(count: int, used: NDArray[np.int64], per_block: int) -> NDArray[np.int64]:
+    """Return which warp gets each of ``count`` items, so that a block has neighbouring ones.
+
+    Each item has a warp of its own, and all blocks get about as many.
+
+    Parameters
+    ----------
+    used : (blocks,) int64
+        Warps of each block that have an item already, its first ones.
+    per_block : int
+        Warps of a block.
+    """
+    level = -(-(int(used.sum()) + count) // len(used))
+    room = np.maximum(level - used, 0)
+    room -= (room > 0) & (np.cumsum(room > 0) <= room.sum() - count)
+    block = np.repeat(np.arange(len(used)), room)
+    place = used[block] + np.arange(count) - (np.cumsum(room) - room)[block]
+    warps: NDArray[np.int64] = block * per_block + place
+    return warps
+
+
+def by_work(work: NDArray[np.float64], warps: int, first: int = 0) -> NDArray[np.int64]:
+    """Return which warp gets each item, the one with the least work first."""
     turns: NDArray[np.int64] = (first + np.arange(len(work))) % warps
     if len(work) > warps and work[0] > 2 * work[-1]:
         heap = [(0.0, w) for w in range(warps)]
@@ -103,4 +121,4 @@ def by_work(
             load, w = heap[0]
             heapq.heapreplace(heap, (load + amount, w))
             turns[i] = w
-    return turns, np.bincount(turns, work, warps)
+    return turns

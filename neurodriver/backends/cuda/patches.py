@@ -126,7 +126,7 @@ def _of_unit(unit: Task, number: int, blocks: int, warps: int, kept: tuple[int, 
         place = kept[0] + (before + target) * kept[1]
         columns = [np.full_like(target, number), (patch * targets + target) * size, target, place]
         items.append(np.stack(columns, axis=1))
-        mine.append(first + by_work(work[target], each)[0])
+        mine.append(first + by_work(work[target], each))
         works.append(work[target] * size)
     table = np.concatenate(items).astype(np.int32)
     return PatchItems(table, np.concatenate(mine), np.concatenate(works))

@@ -23,7 +23,7 @@ from ...plan.spikes.due import is_due
 from ...plan.spikes.learning import LearningPlan
 from ...plan.spikes.stencils import LISTED
 from ...plan.sums.gather import Gather
-from . import schedule
+from . import schedule, warp_items
 from .device import Device, Loaded, Pool
 from .import_delivery import sends_late
 from .items import WARP, Items
@@ -125,9 +125,9 @@ class SpikeDelivery:
         """
         if not (self.delivers or (self.due and not self.window)):
             return np.zeros((0, 4), np.int32)
-        idle = plan.warps if self.window else schedule.idle_warps(plan, units) - taken
+        idle = plan.warps if self.window else warp_items.idle_warps(plan, units) - taken
         enough = -(-self.pieces // FIRING) if self.learns else idle
-        return schedule.delivery_items(max(min(idle, enough), plan.blocks))
+        return warp_items.delivery_items(max(min(idle, enough), plan.blocks))
 
 
 def plan_delivery(program: Program, stepwise: bool) -> SpikeDelivery:

@@ -15,7 +15,7 @@ import numpy as np
 
 from ...inputs.trains import TrainSpan
 from ..tables import EventTable, InputTable, PeerRows, Probe
-from . import schedule
+from . import warp_items
 from .crossing import bring_items
 from .feeds import EventStage, Fields, InputStage, ProbeStage
 from .lane import Lane
@@ -65,23 +65,23 @@ class Staging:
     ) -> None:
         self._owner = owner
         self._twins, self._fuzz, self._gates = owner.twins, owner.fuzz, owner.gates
-        self._copies, self._idle = copies, schedule.idle_warps(owner.plan, owner.generated.tasks)
+        self._copies, self._idle = copies, warp_items.idle_warps(owner.plan, owner.generated.tasks)
         self._inputs = [InputStage(owner, t) for t in inputs]
         self._probes = [ProbeStage(owner, p) for p in probes]
         self._events = [EventStage(owner, e, i >= Tables.RECORDED) for i, e in enumerate(events)]
         self.exports = [ProbeStage(owner, p, exported=True) for p in exports]
-        scans = [schedule.EVENTS if one.scanned else schedule.RECORDED for one in self._events]
+        scans = [warp_items.EVENTS if one.scanned else warp_items.RECORDED for one in self._events]
         each = len(inputs) if copies == 1 else len(owner.program.slots.places)
         slots = inputs[:each]  # what follows are the tables of other copies
         kinds: list[tuple[Sequence[int], Sequence[Probe | EventTable]]] = [
-            ([schedule.SAMPLE] * len(probes), probes),
+            ([warp_items.SAMPLE] * len(probes), probes),
             (scans, events),
-            ([schedule.EXPORT] * len(exports), exports),
+            ([warp_items.EXPORT] * len(exports), exports),
         ]
         warps = owner.plan.warps
         self.pieces = [[self._inputs[i].items(i, warps) for i in range(len(slots))]] + [
             [
-                schedule.pieces(what, i, table.count, warps)
+                warp_items.pieces(what, i, table.count, warps)
                 for i, (what, table) in enumerate(zip(whats, tables, strict=True))
             ]
             for whats, tables in kinds
@@ -180,7 +180,10 @@ class Staging:
     def distribute(self) -> None:
         """Distribute the items over warps."""
         own, (given, *rest) = self._owner, self.pieces
-        alone = schedule.BRING, schedule.SEND  # these warps do nothing else, if there are enough
+        alone = (
+            warp_items.BRING,
+            warp_items.SEND,
+        )  # these warps do nothing else, if there are enough
         sending = sum(int(np.isin(one[:, 0], alone).sum()) for one in given)
         taken = sending if 2 * sending <= self._idle else 0
         delivery = [own.delivery.delivery_items(own.plan, own.generated.tasks, taken)]
