@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes as ct
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
@@ -43,8 +44,11 @@ _SPARE_EVENTS = 1 << 16
 
 _TRIAD_BYTES, _BLOCKS, _TRIAD_SECONDS = 192e6, 16, 0.08
 
-STEP_LOOP = ("-O1",)
-"""Further flags of the step loop, which calls kernels and copies; more make it no faster."""
+STEP_LOOP = ("-O1", *(("-std=c++17",) if sys.platform == "linux" else ()))
+"""Further flags of the step loop, which calls kernels and copies; more make it no faster.
+
+Headers of C++17 take half the time of those of C++20. Other systems need these to let threads sleep.
+"""
 
 _i64, _ptr = ct.c_longlong, ct.c_void_p
 

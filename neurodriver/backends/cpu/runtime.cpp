@@ -13,18 +13,19 @@
  *
  * Compiled with -DREAL=float or -DREAL=double.
  */
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <cstring>
-#include <functional>
 #include <limits>
 #include <thread>
 #include <utility>
 #include <vector>
 #ifdef __linux__
+#include <linux/futex.h>
 #include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #endif
 
 #include "runtime_plan.h"
@@ -70,11 +71,11 @@ struct Simulation {
     Injection injection;
     std::vector<integer> worked;                /* [thread * 8]: components advanced */
     std::vector<Place> places;                  /* [thread] */
-    Workers workers;
+    Workers<Simulation> workers;
 
     explicit Simulation(const nd_plan &given)
         : plan(given), injection(given), worked((size_t)given.threads * 8), places((size_t)given.threads),
-          workers(given.threads, [this](integer t) { advance(t); })
+          workers(given.threads, this)
     {
     }
 
@@ -117,8 +118,9 @@ struct Simulation {
     /* The step after the window that begins with step k. */
     integer window_end(integer k) const
     {
-        const integer end = std::min(k + plan.window, first + steps);
-        return gate.every ? std::min(end, k + gate.every - (k - gate.from) % gate.every) : end;
+        const integer window = k + plan.window, last = first + steps, end = window < last ? window : last;
+        const integer next = gate.every ? k + gate.every - (k - gate.from) % gate.every : end;
+        return next < end ? next : end;
     }
 
     /* What enters in the window that begins with step k. */

@@ -6,10 +6,10 @@ struct Batch {
     std::vector<Simulation *> copies;
     alignas(64) std::atomic<size_t> next{0};    /* copy that the next free thread takes */
     std::atomic<bool> interrupted{false};
-    Workers workers;
+    Workers<Batch> workers;
 
     Batch(Simulation *const *given, integer count, integer threads)
-        : copies(given, given + count), workers(threads, [this](integer t) { advance(t); })
+        : copies(given, given + count), workers(threads, this)
     {
     }
 
@@ -31,8 +31,9 @@ struct Batch {
         workers.call();
         advance(0);
         if (interrupted.load()) return -1;
-        return std::count_if(copies.begin(), copies.end(),
-                             [](const Simulation *one) { return one->done < one->steps; });
+        integer left = 0;
+        for (const Simulation *one : copies) left += one->done < one->steps;
+        return left;
     }
 };
 

@@ -7,7 +7,6 @@
 #ifndef _WIN32
 #include <csetjmp>
 #include <csignal>
-#include <mutex>
 #include <pthread.h>
 #endif
 
@@ -110,24 +109,30 @@ template <typename Work> void interruptible(Place &place, const Work &work)
 inline bool let_leave(const std::vector<Place *> &places, double seconds)
 {
     const auto inside = [](const Place *one) { return one->inside.load(std::memory_order_acquire); };
-    if (std::none_of(places.begin(), places.end(), inside)) return false;
-    static std::mutex one_at_a_time;
-    const std::lock_guard<std::mutex> alone(one_at_a_time);
+    const auto any_inside = [&] {
+        for (const Place *one : places)
+            if (inside(one)) return true;
+        return false;
+    };
+    if (!any_inside()) return false;
+    static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&one_at_a_time);
     struct sigaction ours = {}, before;
     ours.sa_handler = leave_call;
     ours.sa_flags = SA_NODEFER;             /* the handler does not return */
     sigemptyset(&ours.sa_mask);
-    if (sigaction(SIGURG, &ours, &before)) return false;
+    const bool set = !sigaction(SIGURG, &ours, &before);
     const auto pause = std::chrono::milliseconds(2);
-    bool gone = false;
+    bool gone = !set;
     for (double waited = 0; !gone && waited < seconds; waited += 2e-3) {
         for (const Place *one : places)
             if (inside(one)) pthread_kill(one->thread, SIGURG);
         std::this_thread::sleep_for(pause);
-        gone = std::none_of(places.begin(), places.end(), inside);
+        gone = !any_inside();
     }
-    if (gone) sigaction(SIGURG, &before, nullptr);   /* else a signal may still come */
-    return true;
+    if (set && gone) sigaction(SIGURG, &before, nullptr);   /* else a signal may still come */
+    pthread_mutex_unlock(&one_at_a_time);
+    return set;
 }
 #endif
 

@@ -44,6 +44,33 @@ public:
     NoSubnormals(const NoSubnormals &) = delete;
 };
 
+/* Sleeping until another thread has changed a word. A thread may be made to jump out of it, so no lock is
+ * held. Where a system call does the same, headers of C++17 suffice, which take half the time to compile. */
+#if __cplusplus < 202002L
+alignas(64) std::atomic<uint32_t> asleep{0};    /* threads */
+
+inline void sleep_while(std::atomic<uint32_t> &word, uint32_t old)
+{
+    asleep.fetch_add(1);
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    while (word.load() == old) syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, old, nullptr, nullptr, 0);
+    asleep.fetch_sub(1);
+}
+
+inline void wake_all(std::atomic<uint32_t> &word)
+{
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    if (asleep.load()) syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1 << 30, nullptr, nullptr, 0);
+}
+#else
+inline void sleep_while(std::atomic<uint32_t> &word, uint32_t old)
+{
+    while (word.load(std::memory_order_acquire) == old) word.wait(old, std::memory_order_acquire);
+}
+
+inline void wake_all(std::atomic<uint32_t> &word) { word.notify_all(); }
+#endif
+
 /* Waits while `word` is `old`: spins, then yields, then sleeps. Returns true if another thread may have
  * run on this processor meanwhile. A thread of the same team gives it back at once; if it is taken for
  * long, another program runs, and a sleeping thread gets the processor back sooner. */
@@ -65,7 +92,7 @@ inline bool wait_while(std::atomic<uint32_t> &word, uint32_t old)
         if (now - before >= LEISURE) crowded = now + CROWD;
         if (word.load(std::memory_order_acquire) != old) return true;
     }
-    while (word.load(std::memory_order_acquire) == old) word.wait(old, std::memory_order_acquire);
+    sleep_while(word, old);
     return true;
 }
 
@@ -92,7 +119,7 @@ public:
         if (arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == members) {
             arrived.store(0, std::memory_order_relaxed);
             phase.store(now + 1, std::memory_order_release);
-            phase.notify_all();
+            wake_all(phase);
         } else if (wait_while(phase, now)) {
             settle(thread);
         }
@@ -126,9 +153,9 @@ public:
     }
 };
 
-/* The threads 1, 2, ... of a team. At each call they do their `work` once. Their caller is thread 0. */
-class Workers {
-    const std::function<void(integer)> work;
+/* The threads 1, 2, ... of a team. At each call they advance their owner once. Their caller is thread 0. */
+template <typename Owner> class Workers {
+    Owner *const owner;
     std::vector<std::thread> threads;
     alignas(64) std::atomic<uint32_t> order{0};
     bool quit = false;
@@ -137,7 +164,7 @@ class Workers {
     {
         quit = true;
         order.fetch_add(1);
-        order.notify_all();
+        wake_all(order);
         for (auto &one : threads) one.join();
     }
 
@@ -149,14 +176,14 @@ class Workers {
             if (wait_while(order, seen)) team.settle(thread);
             seen = order.load(std::memory_order_acquire);
             if (quit) return;
-            work(thread);
+            owner->advance(thread);
         }
     }
 
 public:
     Team team;
 
-    Workers(integer members, std::function<void(integer)> given) : work(std::move(given)), team(members)
+    Workers(integer members, Owner *given) : owner(given), team(members)
     {
         try {
             for (integer t = 1; t < members; ++t) threads.emplace_back([this, t] { serve(t); });
@@ -172,7 +199,7 @@ public:
     {
         team.settle(0);
         order.fetch_add(1, std::memory_order_release);
-        order.notify_all();
+        wake_all(order);
     }
 };
 
