@@ -126,6 +126,7 @@ def begin_drawing(choice: Choice, circuit: Circuit) -> None:
     if choice.target.threads:
         from .cuda.drawing import begin_compiling
 
+        mpi.world()  # by this thread, as only the main one can set handlers of signals
         begin_compiling(lambda: gpu_number(choice), circuit)
 
 

@@ -33,6 +33,7 @@ from .starting import leave_job
 from .tasks import TASKS
 from .waiting import wait_until
 
+_STARTING = threading.Lock()
 _TAG = 16
 _CLOSE_SECONDS = 0.5  # what the others may need to close their files after Ctrl-C
 _PRINT_SECONDS = 0.25  # until another rank has told that it prints an error
@@ -323,9 +324,17 @@ def _short(value: object) -> str:
     return f"{text[:60]}..." if len(text) > 80 else text
 
 
-@cache
 def world() -> World:
-    """Return the ranks of this job; one process where no launcher started it."""
+    """Return the ranks of this job; one process where no launcher started it.
+
+    The first call starts MPI. Other threads wait for it, as a process may do so only once.
+    """
+    with _STARTING:
+        return _started()
+
+
+@cache
+def _started() -> World:
     if not settings.launched():
         return World()
     try:
