@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 
 import numpy as np
 
 from ..errors import quoted
 from .circuit import Circuit, Connections
+from .drawn import Drawn
 from .groups import Group
 
 
@@ -36,7 +38,18 @@ def _differences(saved: Circuit, here: Circuit) -> Iterator[str]:
         return
     for links, other in zip(saved.connections, here.connections, strict=True):
         if b"".join(links.digest_input()) != b"".join(other.digest_input()):
-            yield f"the connections {quoted(_name_of(other))}"
+            name = quoted(_name_of(other))
+            seeds = _differ_by_seed(links, other)
+            yield f"the seed of the connections {name}" if seeds else f"the connections {name}"
+
+
+def _differ_by_seed(links: Connections, other: Connections) -> bool:
+    """Whether two projections differ in the key of their random numbers alone."""
+    if not isinstance(links, Drawn) or not isinstance(other, Drawn):
+        return False
+    same = copy.copy(other)
+    vars(same)["key"] = links.key
+    return b"".join(links.digest_input()) == b"".join(same.digest_input())
 
 
 def _of_groups(was: Group, now: Group) -> Iterator[str]:

@@ -135,7 +135,7 @@ class Checkpoints(LiveValues):
             here, was = self.circuit, saved.circuit
             digests = f"{was.digest[:12]} and {here.digest[:12]}"
             what = f"was saved of another circuit than {here.name} (digests {digests})"
-            say = f"different is {first_difference(was, here)}"
+            say = f"the first difference is: {first_difference(was, here)}"
             raise StateError(f"{path}: {what}: {say}; take the circuit of that run")
         compare_inputs(str(path), saved.inputs, injected_by(self.every_input))
         go_on_from(self.simulation, saved.snapshots)

@@ -45,7 +45,7 @@ class LPUState:
         """Raise StateError where an LPU is of another circuit, or of another dt, dtype or seed."""
         if first.digest != self.first.digest:
             digests = f"{self.first.digest[:12]} and {first.digest[:12]}"
-            say = f"different is {first_difference(self.first, first)}"
+            say = f"the first difference is: {first_difference(self.first, first)}"
             raise StateError(
                 f"restore_state: the state is of another circuit than {first.name} (digests "
                 f"{digests}): {say}; take the state of an LPU of this circuit"

@@ -435,11 +435,13 @@ def test_connections_that_are_to_be_stored(model: str, monkeypatch: pytest.Monke
 def test_a_checkpoint_of_another_circuit(tmp_path: Path) -> None:
     """Row 26: both digests, and what is different."""
 
-    def made(first: int = 4, threshold: float = -50.0, weight: float = 1.0) -> nd.LPU:
+    def made(
+        first: int = 4, threshold: float = -50.0, weight: float = 1.0, seed: int = 1, **more: Any
+    ) -> nd.LPU:
         axes = {"y": nd.Axis.span(first, 0, 4), "x": nd.Axis.span(4, 0, 4)}
         s = nd.Population("LeakyIAFDelta", name="s", axes=axes, **{**CELL, "threshold": threshold})
         link = nd.Projection(s, s, nd.Near(y=2, x=2), name="near", weight=weight)
-        return nd.LPU(nd.Circuit([s], [link]), 1e-3)
+        return nd.LPU(nd.Circuit([s], [link], seed=seed), 1e-3, **more)
 
     with made() as lpu:
         lpu.save(tmp_path / "a.h5")
@@ -447,8 +449,11 @@ def test_a_checkpoint_of_another_circuit(tmp_path: Path) -> None:
         ({"first": 5}, "it had 16 LeakyIAFDelta, and has 20 here"),
         ({"threshold": -40.0}, "'threshold' of LeakyIAFDelta"),
         ({"weight": 2.0}, "the connections 'near'"),
+        ({"seed": 2}, "the seed of the connections 'near'"),
     ):
         with made(**given) as lpu, pytest.raises(StateError) as found:
             lpu.resume(tmp_path / "a.h5")
-        assert f"different is {said}; take" in str(found.value)
+        assert f"the first difference is: {said}; take" in str(found.value)
         assert lpu.circuit.digest[:12] in str(found.value)
+    with made(dtype="float32") as lpu, pytest.raises(StateError, match=r"dtype .*float64.*float32"):
+        lpu.resume(tmp_path / "a.h5")

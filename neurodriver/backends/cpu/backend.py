@@ -47,7 +47,7 @@ _TRIAD_BYTES, _BLOCKS, _TRIAD_SECONDS = 192e6, 16, 0.08
 STEP_LOOP = ("-O1", *(("-std=c++17",) if sys.platform == "linux" else ()))
 """Further flags of the step loop, which calls kernels and copies; more make it no faster.
 
-Headers of C++17 take half the time of those of C++20. Other systems need these to let threads sleep.
+Headers of C++17 take half the time. Other systems need those of C++20 to let threads sleep.
 """
 
 _i64, _ptr = ct.c_longlong, ct.c_void_p
