@@ -110,8 +110,14 @@ def network(
     learns: bool = True,
     seed: int = 0,
     rule: Mapping[str, float] = RULE,
+    back: float = DELAY,
+    pairs: bool = False,
 ) -> tuple[nd.Circuit, list[nd.Input], dict[str, range]]:
-    """Return the circuit, no inputs, and the neurons of each population."""
+    """Return the circuit, no inputs, and the neurons of each population.
+
+    A synapse sees a spike of its target after ``back`` seconds. With ``pairs``, each pair of
+    neurons is joined with the same probability; otherwise all neurons have as many inputs.
+    """
     weight, inhibition, outside = scaled(inputs)
     excitatory = 4 * neurons // 5
     drive = {"drive_rate": 1e3 * outside, "drive_weight": weight, "drive_delay": 1e3 * DELAY}
@@ -119,12 +125,17 @@ def network(
     first = FIRST[0] + FIRST[1] * np.random.default_rng(seed).normal(size=neurons)
     e = nd.Population(Driven, excitatory, name="E", initV=first[:excitatory], **given)
     i = nd.Population(Driven, neurons - excitatory, name="I", initV=first[excitatory:], **given)
-    learning = {"plasticity": scaled_rule(inputs, rule), "dendritic": DELAY} if learns else {}
-    some, few = (nd.FixedInDegree(n, autapses=False) for n in (inputs, inputs // 4))
+    learning = {"plasticity": scaled_rule(inputs, rule), "dendritic": DELAY, "back": back}
+    some, few = (
+        nd.FixedProbability(n / sources.count, autapses=False)
+        if pairs
+        else nd.FixedInDegree(n, autapses=False)
+        for n, sources in ((inputs, e), (inputs // 4, i))
+    )
     inhibits = {"receptor": "inh", "weight": -inhibition * weight, "delay": DELAY}
     excites = {"receptor": "exc", "weight": weight, "delay": DELAY}
     links = [
-        nd.Projection(e, e, some, name="learning", **excites, **learning),
+        nd.Projection(e, e, some, name="learning", **excites, **(learning if learns else {})),
         nd.Projection(e, i, some, **excites),
         nd.Projection(i, e, few, **inhibits),
         nd.Projection(i, i, few, **inhibits),

@@ -15,7 +15,10 @@ template <class Rule, int depth> struct nd_histories {
     long long *swept;           /* step of the last sweep; the most spikes of a target since */
     int back, longest_back;     /* steps from a row to the step in which the synapses see it */
 
-    ND_METHOD long long entry(int j, int q) const { return nd_history_entry(places, j, q); }
+    ND_METHOD long long entry(int j, int q) const
+    {
+        return __builtin_expect(q < ND_RECENT, 1) ? (long long)j * ND_RECENT + q : nd_history_entry(places, j, q);
+    }
 
     /* A target has spiked in a row. A rule that never looks at it has no history. */
     void spike(int j, int row)
@@ -47,11 +50,10 @@ template <class Rule, int depth> struct nd_histories {
     ND_METHOD void seen(int j, int from, int to, int &since, int &past) const
     {
         const int *const at = spikes + entry(j, 0);
-        since = past = 0;
-        for (int q = 0; q < ND_RECENT; ++q) {
-            since += at[q] >= from;
-            past += at[q] >= to;
-        }
+        int both = 0;       /* counted together: one sum over the lanes of a vector */
+        for (int q = 0; q < ND_RECENT; ++q) both += (at[q] >= from) + ((at[q] >= to) << 8);
+        since = both & 255;
+        past = both >> 8;
         while (since >= ND_RECENT && since < depth - 1 && spikes[entry(j, since)] >= from) ++since;
         while (past >= ND_RECENT && past < since && spikes[entry(j, past)] >= to) ++past;
     }

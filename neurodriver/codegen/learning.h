@@ -71,9 +71,9 @@ template <int PRE, int OWN> struct nd_synapse_batch {
     int count = 0, sources = 0, waiting;
     nd_source<PRE> source[ND_BATCH];
     long long synapse[ND_BATCH + ND_BATCH_ROUND];
-    int of[ND_BATCH + ND_BATCH_ROUND], place[ND_BATCH], from[ND_BATCH], back[ND_BATCH];
+    int of[ND_BATCH + ND_BATCH_ROUND], place[ND_BATCH + ND_TARGETS_AHEAD] = {}, from[ND_BATCH], back[ND_BATCH];
     int next[ND_BATCH], past[ND_BATCH], lane[ND_BATCH + 1];
-    unsigned slot[ND_BATCH];
+    unsigned slot[ND_BATCH + ND_TARGETS_AHEAD] = {};
     real own[OWN][ND_BATCH];
 };
 
@@ -132,7 +132,7 @@ struct nd_learning : nd_histories<Rule, depth> {
     /* Find the spikes before step `to` that the synapses of the batch have not applied yet. */
     template <nd_reason why> void find(int to)
     {
-        b.waiting = 0;
+        int waiting = b.waiting = 0;
         for (int l = 0; l < b.count; ++l) {
             const Source &s = b.source[b.of[l]];
             b.from[l] = s.from - s.back;
@@ -142,7 +142,7 @@ struct nd_learning : nd_histories<Rule, depth> {
         }
         if (!Rule::LOOKS) return;
         for (int l = 0; l < b.count; ++l) {
-            const int ahead = l + ND_TARGETS_AHEAD < b.count ? l + ND_TARGETS_AHEAD : l, soon = b.place[ahead];
+            const int ahead = l + ND_TARGETS_AHEAD, soon = b.place[ahead];  /* beyond the last: of before */
             __builtin_prefetch(spikes + entry(soon, 0));
             if (POST) __builtin_prefetch(post[0] + entry(soon, 0));
             if (why == ND_ARRIVAL) __builtin_prefetch(slots + b.slot[ahead], 1);
@@ -150,9 +150,10 @@ struct nd_learning : nd_histories<Rule, depth> {
             seen(b.place[l], b.from[l], to - b.back[l], since, past);
             b.next[l] = since - 1;
             b.past[l] = past;
-            b.lane[b.waiting] = l;
-            b.waiting += since > past;
+            b.lane[waiting] = l;
+            waiting += since > past;
         }
+        b.waiting = waiting;
     }
 
     /* Apply one spike to each synapse that waits for one: the next of its target. Together they fill
@@ -160,7 +161,7 @@ struct nd_learning : nd_histories<Rule, depth> {
     void apply()
     {
         const int waiting = b.waiting;
-        b.waiting = 0;
+        int left = 0;
         for (int first = 0; first < waiting; first += ND_BATCH_LANES) {
             const int m = waiting - first < ND_BATCH_LANES ? waiting - first : ND_BATCH_LANES;
             const int *lane = b.lane + first;
@@ -192,10 +193,11 @@ struct nd_learning : nd_histories<Rule, depth> {
             for (int i = 0; i < m; ++i) {
                 const int l = lane[i];
                 for (int v = 0; v < OWN; ++v) b.own[v][l] = e.own[v][i];
-                b.lane[b.waiting] = l;
-                b.waiting += --b.next[l] >= b.past[l];
+                b.lane[left] = l;
+                left += --b.next[l] >= b.past[l];
             }
         }
+        b.waiting = left;
     }
 
     /* Spikes arrive at the synapses in step n, and `sent` is what they carry on; or a dose comes. */
