@@ -13,6 +13,7 @@ from neurodriver.errors import CircuitError, quoted
 from neurodriver.model.kinds import SPIKES
 
 from .deep import AxonBurstNeuron, AxonContextArrivals, AxonContextNeuron, AxonPulvinarNeuron
+from .inhibition import OF_INHIBITION, AxonInhibition, AxonPulvinarInhibition
 from .network import Network, NetworkLayer, NetworkPath
 from .neuron import (
     AnyArrivals,
@@ -85,6 +86,7 @@ def placed_circuit(
     spikes: list[Population] = []
     arrivals: list[Population] = []
     neurons: dict[str, Population] = {}
+    named = {one.name for layer in network.layers.values() for one in layer.inhibited_as}
     for layer in network.layers.values():
         made = _populations(network, layer, neurons)
         spikes.append(made[0])
@@ -92,15 +94,33 @@ def placed_circuit(
         neurons[layer.name] = made[2]
     known = first_weights(network) if weights is None else weights
     links, paths = _connections(network, known)
-    phases = spikes, arrivals, [*neurons.values()]
+    inhibition = [_inhibition(network, network.layers[name]) for name in sorted(named)]
+    cells = [*neurons.values()]
+    phases = [one for one in (spikes, arrivals, inhibition, cells) if one]
     circuit = Circuit(
-        [one for some in phases for one in some],
+        [*spikes, *arrivals, *cells, *inhibition],
         links,
         order=[[one.name for one in some] for some in phases],
         shared={"minus": network.minus, "plus": network.plus},
         seed=network.seed,
     )
     return NetworkCircuit(circuit, paths)
+
+
+def inhibition_name(layer: NetworkLayer) -> str:
+    """Return the name of the population that computes the inhibition of a layer for others."""
+    return f"{layer.name}_inhibition"
+
+
+def _inhibition(network: Network, layer: NetworkLayer) -> Population:
+    """Return what computes the inhibition of a layer for others."""
+    own = network.parameters(layer)
+    values: dict[str, Any] = {n: own[n] for n in OF_INHIBITION}
+    return Population(
+        AxonPulvinarInhibition if layer.driver is not None else AxonInhibition,
+        name=inhibition_name(layer), axes={"layer": 1}, arrivals=f"{layer.name}_arrivals",
+        neurons=layer.name, **values,
+    )  # fmt: skip
 
 
 def _populations(
@@ -120,6 +140,7 @@ def _populations(
         ignored=_ignored(network, layer),
     )  # fmt: skip
     more: dict[str, Any] = {n: v for n, v in own.items() if n in models[1].params}
+    more["others"] = [inhibition_name(one) for one in layer.inhibited_as]
     if own["pool_inhibits"]:
         more["pool_mean_factor"] = np.ones(layer.pools)
     if layer.driver is not None:

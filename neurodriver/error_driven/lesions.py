@@ -11,6 +11,7 @@ from neurodriver.errors import RequestError, quoted
 
 from .averages import Averages
 from .changes import PathSynapses
+from .circuit import inhibition_name
 from .network import Network, NetworkLayer
 from .neuron import OF_POOLS
 from .striatum import LEVELS
@@ -59,7 +60,9 @@ class Lesions:
         self.on[layer.name] = averages.on = on = ~off
         self._synapses.lesion(layer, self.on)
         population = self._lpu[layer.name]
-        population.set("mean_factor", float(_factors(on[None])[0]))
+        named = any(layer in one.inhibited_as for one in self._network.layers.values())
+        for name in (layer.name, inhibition_name(layer))[: 1 + named]:
+            self._lpu[name].set("mean_factor", float(_factors(on[None])[0]))
         if self._network.parameters(layer)["pool_inhibits"]:
             population.set("pool_mean_factor", _factors(on.reshape(layer.pools, -1)))
         if layer.kind == "pulvinar":

@@ -25,8 +25,16 @@ from .neuron_text import BIN, BINS
 from .pairs import SynapsePairs
 from .patterns import PathPattern, connected_units
 from .scaling import activity_scale
-from .settings import LAYER_KINDS, PATH_KINDS, Rules, check_names, path_name, value_of
-from .striatum import LEVELS
+from .settings import (
+    LAYER_KINDS,
+    PATH_KINDS,
+    Rules,
+    check_names,
+    path_name,
+    selected,
+    value_of,
+)
+from .striatum import named_modulators
 
 
 @dataclass(eq=False)
@@ -45,6 +53,8 @@ class NetworkLayer:
         Of a pulvinar layer: the layer that it predicts.
     modulators : dict
         Of a matrix layer: modulator -> the name by which its level is given with a trial.
+    inhibited_as : list of NetworkLayer
+        Other layers whose inhibition it gets if that is stronger than its own.
     """
 
     name: str
@@ -54,6 +64,7 @@ class NetworkLayer:
     number: int
     driver: NetworkLayer | None = None
     modulators: dict[str, str] = field(default_factory=dict)
+    inhibited_as: list[NetworkLayer] = field(default_factory=list)
 
     @property
     def count(self) -> int:
@@ -212,7 +223,7 @@ class Network:
         given = self._checked("layer", own, f"layer {quoted(name)}")
         shaped = tuple(map(int, sizes))
         drives = self._driver(name, kind, int(np.prod(shaped)), driver)
-        levels = _modulators(name, kind, modulators, self.layers)
+        levels = named_modulators(name, kind, modulators, self.layers)
         made = NetworkLayer(name, kind, shaped, given, len(self.layers), drives, levels)
         self.layers[name] = made
         return made
@@ -281,6 +292,17 @@ class Network:
         mirrored[pairs.post, pairs.pre] = True
         return forward, self.connect(high, low, mirrored, "back")
 
+    def inhibit_as(self, layer: NetworkLayer | str, *others: NetworkLayer | str) -> None:
+        """Let the inhibition of a layer be at least as strong as that of some other layers.
+
+        The layer gets the strongest of its own inhibition and of theirs. Theirs does not change.
+        """
+        found, named = self._layer(layer), [self._layer(one) for one in others]
+        if not named or found in named:
+            got = ", ".join(one.name for one in named) or "none"
+            raise CircuitError(f"inhibit_as({found.name!r}): other layers are needed (got {got})")
+        found.inhibited_as += [one for one in named if one not in found.inhibited_as]
+
     def set(self, selector: str, **values: Any) -> None:
         """Set parameters of several layers or paths.
 
@@ -298,7 +320,7 @@ class Network:
         CircuitError
             For a selector that selects nothing, and for a parameter that is not allowed.
         """
-        what = self._selected(selector)
+        what = selected(selector, self.layers, self.paths)
         self._rules.add(selector, self._checked(what, values, f"set({selector!r})"))
 
     def parameters(self, of: NetworkLayer | NetworkPath) -> dict[str, float | bool]:
@@ -353,67 +375,15 @@ class Network:
             raise CircuitError(f"no layer {name!r:.60}{hint} in this network")
         return self.layers[name]
 
-    def _selected(self, selector: str) -> str:
-        """Return whether a selector means layers or paths."""
-        if selector in ("layer", "path"):
-            return selector
-        name = str(selector)[1:]
-        if selector[:1] == ".":
-            if name in LAYER_KINDS:
-                return "layer"
-            if name in PATH_KINDS:
-                return "path"
-            among = (*LAYER_KINDS, *PATH_KINDS)
-            raise CircuitError(f"set({selector!r}): no kind {quoted(name)}{near(name, among)}")
-        if selector[:1] == "#":
-            if name in self.layers:
-                return "layer"
-            if name in self.paths:
-                return "path"
-            hint = near(name, [*self.layers, *self.paths])
-            raise CircuitError(f"set({selector!r}): no layer or path {quoted(name)}{hint}")
-        raise CircuitError(
-            f"set({selector!r:.60}): a selector is 'layer', 'path', '.kind' or '#name'"
-        )
-
     @staticmethod
     def _checked(what: str, given: dict[str, Any], where: str) -> dict[str, float | bool]:
         check_names(what, given, where)
         return {name: value_of(what, name, value, where) for name, value in given.items()}
 
 
-def _modulators(
-    name: str, kind: str, given: Mapping[str, str] | None, layers: Mapping[str, NetworkLayer]
-) -> dict[str, str]:
-    """Return the names by which the levels of a layer's modulators are given.
-
-    ``layers`` are those that were added before.
-    """
-    where = f"layer {quoted(name)}, modulators"
-    if kind != "matrix" and given is not None:
-        raise CircuitError(f"{where}: only matrix layers have them (got kind {quoted(kind)})")
-    names = dict(given or {})
-    for one, called in names.items():
-        if one not in LEVELS:
-            raise CircuitError(f"{where}: no {one!r:.60}{near(str(one), LEVELS)}")
-        if not isinstance(called, str) or not called:
-            raise CircuitError(f"{where}, {one}: a name is needed (got {called!r:.60})")
-    out = {one: names.get(one, one) for one in LEVELS} if kind == "matrix" else {}
-    meant = [*out.items()] + [one for layer in layers.values() for one in layer.modulators.items()]
-    used = {called for _, called in meant}
-    for called in sorted({*out.values()}):
-        several = sorted({one for one, other in meant if other == called})
-        if len(several) > 1:
-            say = f"{quoted(called)} would be the name of {' and '.join(several)}"
-            raise CircuitError(f"{where}: {say}")
-    for one in {*out.values()} & {name, *layers} | used & {name}:
-        raise CircuitError(f"{where}: {quoted(one)} would name a layer and a modulator")
-    return out
-
-
 def selected_paths(network: Network, selector: str) -> list[NetworkPath]:
     """Return the paths that a selector means; see `Network.set`."""
-    if network._selected(selector) != "path":
+    if selected(selector, network.layers, network.paths) != "path":
         raise CircuitError(f"{selector!r} means layers; paths are needed")
     paths = network.paths.values()
     return [one for one in paths if selector in ("path", f".{one.kind}", f"#{one.name}")]

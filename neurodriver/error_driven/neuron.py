@@ -13,6 +13,7 @@ from neurodriver.model.component import NDComponent, State, Weighted
 from neurodriver.model.fields import Field, Source
 from neurodriver.model.pools import Reduce
 
+from .inhibition import MEAN_FACTOR, AxonInhibition
 from .neuron_text import (
     BINS,
     CONSTANTS,
@@ -24,24 +25,12 @@ from .neuron_text import (
     PARTS,
     POOL_PARAMETERS,
     POOLS,
+    SOURCE,
+    TRIAL,
     UNIT,
     UPDATE,
     VGCC,
 )
-
-SOURCE = (
-    "Axon 2, O'Reilly et al., https://github.com/emer/axon (no DOI); O'Reilly, Hazy & Herd 2016, "
-    "doi:10.1093/oxfordhb/9780199842193.013.8"
-)
-"""Source of equations and defaults."""
-
-TRIAL = {
-    "start": Field("1", whole=True, default=0, doc="step at which the minus phase begins"),
-    "minus": Field("1", whole=True, default=150, doc="cycles of the minus phase"),
-    "plus": Field("1", whole=True, default=50, doc="cycles of the plus phase"),
-}
-"""Fields of a circuit that say when trials and phases begin. A cycle is a step of 1 ms."""
-
 
 ARRIVING = {"raw_e": "1", "raw_i": "1"}
 """What sums of arriving spikes are, with units."""
@@ -110,7 +99,7 @@ class AnyAxonNeuron(NDComponent):
     1. the decay of activity and conductances, in the first step of the minus phase;
     2. the synaptic conductances, to which the arriving spikes are added;
     3. the fast and slow inhibition (FS-FFFB), from the mean excitation in this step, and from the
-       mean of the spikes in the step before;
+       mean of the spikes in the step before; or that of named layers, where it is stronger;
     4. the conductances of the channels, from the potentials of the step before;
     5. the potentials of soma and dendrite, by two half steps of explicit Euler;
     6. the spike, the rate and the traces of calcium; a bin is the mean of CaSyn over 10 cycles;
@@ -133,14 +122,13 @@ class AnyAxonNeuron(NDComponent):
             "mean", "GeExt", multiple_of=EXTERNAL_UNIT, doc="external input of the layer"
         ),
     }
+    sources = {"others": Source("PoolGi", model=AxonInhibition, many=True)}
     shared = TRIAL
     fields = {
         "clamped_from": Field(
             "1", whole=True, default=NEVER, doc="first cycle with external input"
         ),
-        "mean_factor": Field(
-            "1", default=1.0, doc="units of the layer, divided by those that are not switched off"
-        ),
+        "mean_factor": MEAN_FACTOR,
     }
     params = PARAMETERS
     constants = CONSTANTS

@@ -6,6 +6,20 @@ The defaults are those of Axon 2. The source of each is the name that it has the
 from __future__ import annotations
 
 from neurodriver.model.component import Parameter
+from neurodriver.model.fields import Field
+
+SOURCE = (
+    "Axon 2, O'Reilly et al., https://github.com/emer/axon (no DOI); O'Reilly, Hazy & Herd 2016, "
+    "doi:10.1093/oxfordhb/9780199842193.013.8"
+)
+"""Source of equations and defaults."""
+
+TRIAL = {
+    "start": Field("1", whole=True, default=0, doc="step at which the minus phase begins"),
+    "minus": Field("1", whole=True, default=150, doc="cycles of the minus phase"),
+    "plus": Field("1", whole=True, default=50, doc="cycles of the plus phase"),
+}
+"""Fields of a circuit that say when trials and phases begin. A cycle is a step of 1 ms."""
 
 BINS = 20
 """Number of bins that a unit stores. A bin is the mean of CaSyn over ``BIN`` cycles."""
@@ -261,15 +275,21 @@ _BEGIN = """
     if (turns > 0) ISI = -1;
 """
 
-_INHIBITION = """
+INHIBITION = """
     FSi += mean_factor * arrivals.mean_e + fb * firing - per_fs * FSi;
     const real fast = external > replacing ? external : fmax(FSi - fs_threshold, 0) + external;
     SSi += per_ss * (SSf * firing - SSi);
     SSf += firing * (1 - SSf) - per_ssf * SSf;
     SSGi = gi * ss * SSi;
     PoolGi = gi * fast + SSGi;
+"""
+"""Fast and slow inhibition of a layer, from the means of what arrives, of spikes and of input."""
+
+_STRONGEST = """
+    for (one : others) PoolGi = fmax(PoolGi, one.PoolGi[0]);
     $pools
 """
+"""The inhibition of other layers that this layer names, if it is stronger."""
 
 POOLS = """
     if (begins > 0) { SubFSi *= stays; SubSSi *= stays; SubSSf *= stays; }
@@ -283,7 +303,7 @@ POOLS = """
     SSGi = pool_gi * ss * SubSSi;
     PoolGi = fmax(PoolGi, pool_gi * quick + SSGi);
 """
-"""Inhibition of a sub-pool, with the equations of ``_INHIBITION``; the stronger one is used."""
+"""Inhibition of a sub-pool, with the equations of `INHIBITION`; the stronger one is used."""
 
 _CONDUCTANCES = """
     const real arriving = arrivals.raw_e[$unit], raw_i = arrivals.raw_i[$unit];
@@ -397,7 +417,9 @@ _END = """
     }
 """
 
-UPDATE = "".join((_BEGIN, _INHIBITION, _CONDUCTANCES, _POTENTIALS, _SPIKE, _CALCIUM, _END))
+UPDATE = "".join(
+    (_BEGIN, INHIBITION, _STRONGEST, _CONDUCTANCES, _POTENTIALS, _SPIKE, _CALCIUM, _END)
+)
 """The text of a step, in the order of the docstring of `AnyAxonNeuron`."""
 
 NUMBERS = {

@@ -208,6 +208,28 @@ def value_of(what: str, name: str, given: Any, where: str) -> float | bool:
     return number
 
 
+def selected(selector: str, layers: Iterable[str], paths: Iterable[str]) -> str:
+    """Return whether a selector means layers or paths."""
+    if selector in ("layer", "path"):
+        return selector
+    name = str(selector)[1:]
+    if selector[:1] == ".":
+        if name in LAYER_KINDS:
+            return "layer"
+        if name in PATH_KINDS:
+            return "path"
+        among = (*LAYER_KINDS, *PATH_KINDS)
+        raise CircuitError(f"set({selector!r}): no kind {quoted(name)}{near(name, among)}")
+    if selector[:1] == "#":
+        if name in layers:
+            return "layer"
+        if name in paths:
+            return "path"
+        hint = near(name, [*layers, *paths])
+        raise CircuitError(f"set({selector!r}): no layer or path {quoted(name)}{hint}")
+    raise CircuitError(f"set({selector!r:.60}): a selector is 'layer', 'path', '.kind' or '#name'")
+
+
 class Rules:
     """The values that `Network.set` was given, by selector.
 

@@ -8,10 +8,17 @@ strengthens Go and weakens NoGo, and a dip does the reverse.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from neurodriver.errors import CircuitError, near, quoted
 from neurodriver.model.component import Parameter, State
 
 from .neuron import AxonNeuron, AxonPoolNeuron
 from .neuron_text import axon
+
+if TYPE_CHECKING:
+    from .network import NetworkLayer
 
 LEAST_ACH = 0.1
 """Without a reward, traces change only where acetylcholine is not below this level."""
@@ -108,3 +115,32 @@ class AxonMatrixPoolNeuron(AxonPoolNeuron):
     constants = _DOPAMINE
     parts = {"modulated": _MODULATED}
     states = _STATES
+
+
+def named_modulators(
+    name: str, kind: str, given: Mapping[str, str] | None, layers: Mapping[str, NetworkLayer]
+) -> dict[str, str]:
+    """Return the names by which the levels of a layer's modulators are given.
+
+    ``layers`` are those that were added before.
+    """
+    where = f"layer {quoted(name)}, modulators"
+    if kind != "matrix" and given is not None:
+        raise CircuitError(f"{where}: only matrix layers have them (got kind {quoted(kind)})")
+    names = dict(given or {})
+    for one, called in names.items():
+        if one not in LEVELS:
+            raise CircuitError(f"{where}: no {one!r:.60}{near(str(one), LEVELS)}")
+        if not isinstance(called, str) or not called:
+            raise CircuitError(f"{where}, {one}: a name is needed (got {called!r:.60})")
+    out = {one: names.get(one, one) for one in LEVELS} if kind == "matrix" else {}
+    meant = [*out.items()] + [one for layer in layers.values() for one in layer.modulators.items()]
+    used = {called for _, called in meant}
+    for called in sorted({*out.values()}):
+        several = sorted({one for one, other in meant if other == called})
+        if len(several) > 1:
+            say = f"{quoted(called)} would be the name of {' and '.join(several)}"
+            raise CircuitError(f"{where}: {say}")
+    for one in {*out.values()} & {name, *layers} | used & {name}:
+        raise CircuitError(f"{where}: {quoted(one)} would name a layer and a modulator")
+    return out

@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 from neurodriver.model.component import Parameter
 from neurodriver.model.plasticity import Plasticity
 
-from .neuron import SOURCE
-from .neuron_text import UNIT, axon
+from .neuron_text import SOURCE, UNIT, axon
 
 MOST_WEIGHT = 1.6
 """Largest weight of a synapse: twice the largest structural weight."""

@@ -40,12 +40,13 @@ def agree(one: dict[str, np.ndarray], other: dict[str, np.ndarray]) -> None:
 def test_bits_of_the_cpu(items: int | None) -> None:
     """In single precision, in which the other tests are not; one item, and several.
 
-    There is an interval before each trial, and later units are switched off.
+    There is an interval before each trial. A layer names another one. Later, units are off.
     """
     found = []
     for backend in ("cpu", "cuda"):
         net = four_units(rates=True)
         net.interval = 15
+        net.inhibit_as("Hidden", "Output")
         with Trainer(net, items, backend=backend, dtype="float32") as sim:
             before = sim.path("Input", "Hidden")
             for unit in range(3):

@@ -116,15 +116,77 @@ def test_sub_pools() -> None:
         assert np.abs(averages.difference - (relative.ravel() - averages.target)).max() < 1e-12
 
 
+def test_the_strongest_inhibition_of_layers() -> None:
+    """A layer gets the strongest inhibition of its own and of those it names, in the same cycle."""
+    net = Network(seed=1, minus=60, plus=20)
+    net.layer("a", "input", 6)
+    for number, (name, shape) in enumerate({"b": 5, "c": 4, "d": (1, 2, 2, 2)}.items()):
+        net.layer(name, "super", shape, gi=0.6 + 0.3 * number, fb=0.4 + 0.2 * number)
+        connected = np.ones((6, int(np.prod(shape))), bool)
+        connected[: 2 * number] = False
+        net.connect("a", name, connected)
+    net.layer("p", "pulvinar", 6, driver="a")
+    net.connect("b", "p")
+    net.set("#d", pool_inhibits=True, pool_gi=0.5)
+    net.inhibit_as("b", "c")
+    net.inhibit_as("c", "b", "a", "p")
+    net.inhibit_as("d", "b", "b")
+    names = {"a": (0.9, 1.0), "b": (0.6, 0.4), "c": (0.9, 0.6), "d": (1.2, 0.8), "p": (1.0, 1.0)}
+    state: dict[str, list[Any]] = {n: [np.zeros(1) for _ in range(3)] for n in names}
+    pools, won = [np.zeros(2) for _ in range(3)], set()
+    with Trainer(net) as sim:
+        for trial in range(2):
+            if trial:
+                sim.lesion("b", np.arange(5) == 2)
+            sim.begin({"a": np.arange(6) % 3 != trial, "p": np.ones(6)})
+            for cycle in range(80):
+                on = sim.lesions.on
+                spikes = {n: sim.get(n, "Spike").ravel() for n in names}
+                given = {n: np.rint(sim.get(n, "GeExt").ravel() * 2**30) / 2**30 for n in names}
+                sim.cycle()
+                own = {}
+                for n, (gi, fb) in names.items():
+                    anew = cycle == 0 or (n == "p" and cycle == 60)
+                    decays = 1 - 0.2 * (n != "p")  # activity of a pulvinar layer does not decay
+                    state[n] = [one * (decays if cycle == 0 else 1) for one in state[n]]
+                    raw = np.ravel(sim.lpu[f"{n}_arrivals"].get("raw_e"))
+                    quiet = 0 if anew and (n != "p" or cycle) else 1
+                    external = 0 if anew else given[n][on[n]].mean()
+                    firing = quiet * spikes[n][on[n]].mean()
+                    own[n] = inhibition(
+                        state[n], raw[on[n]].mean(), firing, gi, fb,
+                        external, clamped=n == "a" or n == "p",
+                    )[0]  # fmt: skip
+                found = {n: sim.get(n, "PoolGi").ravel() for n in names}
+                for n, others in {"a": "a", "b": "bc", "c": "cbap", "p": "p"}.items():
+                    most = max(others, key=lambda one: own[one][0])
+                    won.add((n, most))
+                    assert np.abs(found[n] - own[most]).max() < 1e-12, (n, most, trial, cycle)
+                raw = np.asarray(sim.lpu["d_arrivals"].get("raw_e")).reshape(2, 4)
+                quiet = 0 if cycle == 0 else 1
+                pools = [one * (0.8 if cycle == 0 else 1) for one in pools]
+                firing = quiet * spikes["d"].reshape(2, 4).mean(1)
+                inner = inhibition(pools, raw.mean(1), firing, 0.5, 1.0)[0]
+                most = np.maximum(inner, max(own["d"][0], own["b"][0]))
+                assert np.abs(found["d"].reshape(2, 4) - most[:, None]).max() < 1e-12
+    assert {("b", "b"), ("b", "c"), ("c", "c"), ("c", "a")} <= won
+    for wrong in (("b",), ("b", "b"), ("b", "z")):
+        with pytest.raises(nd.CircuitError, match=r"other layers are needed|no layer 'z'"):
+            net.inhibit_as(*wrong)
+
+
 def inhibition(
-    state: list[Any], excitation: Any, firing: Any, gi: float, fb: float
-) -> tuple[Any, Any]:
-    """Return fast and slow inhibition of pools, and advance FSi, SSi and SSf."""
+    state: list[Any], excitation: Any, firing: Any, gi: float, fb: float,
+    external: Any = 0.0, clamped: bool = False,
+) -> tuple[Any, Any]:  # fmt: skip
+    """Return whole and slow inhibition of pools, and advance FSi, SSi and SSf."""
     fast, slow, gain = state
     fast = fast + excitation + fb * firing - fast / 6
     slow, gain = slow + (gain * firing - slow) / 50, gain + firing * (1 - gain) - gain / 20
     state[:] = fast, slow, gain
-    return gi * np.maximum(fast - 0.1, 0) + gi * 30 * slow, gi * 30 * slow
+    strong = np.maximum(fast - 0.1, 0) + external
+    strong = external if clamped and external > 0.05 else strong
+    return gi * strong + gi * 30 * slow, gi * 30 * slow
 
 
 def test_hebbian_paths() -> None:

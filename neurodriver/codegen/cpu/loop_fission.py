@@ -62,8 +62,17 @@ def in_loops(component: ComponentText, sums: list[SumText]) -> list[str]:
         return []
     if model.sub_units is not None or len(model.states) < LEAST_STATES:
         return []
+    body = tree.Body(tuple(one for one in body.statements if not _is_empty(component, one)))
     whole = all(map(_splits, body.statements)) and not _declares_again(body)
     return _Loops(component, sums, body).lines() if whole else []
+
+
+def _is_empty(component: ComponentText, node: tree.Statement) -> bool:
+    """Whether a statement is a loop over populations of which the component has none."""
+    if not isinstance(node, tree.Each) or not isinstance(node.over, tree.Name):
+        return False
+    place = component.spec.place
+    return place is not None and not place.many(node.over.name)
 
 
 def _declares_again(body: tree.Body) -> bool:
@@ -76,7 +85,8 @@ def _declares_again(body: tree.Body) -> bool:
 def _splits(node: tree.Statement) -> bool:
     """Whether loops may end before and after a statement."""
     for one in node.walk():
-        if isinstance(one, tree.Statement) and not isinstance(one, _PLAIN):
+        listed = isinstance(one, tree.Each) and isinstance(one.over, tree.Name)  # is written out
+        if isinstance(one, tree.Statement) and not (listed or isinstance(one, _PLAIN)):
             return False
         if isinstance(one, tree.Declaration) and one.size is not None:
             return False
@@ -93,7 +103,7 @@ class _Loops:
         self.component, self.sums = component, sums
         self.spec, self.model = component.spec, component.model
         self.functions = {one.name: one for one in component.texts.functions}
-        self.flags = component.flags()
+        self.flags, self.body = component.flags(), body
         self.locals: dict[str, tree.Declaration] = {}
         statements = [*self._terms(), *self._statements(body)]
         self.locals = {one.declares.name: one.declares for one in statements if one.declares}
@@ -197,8 +207,7 @@ class _Loops:
             return False
         if any(one.sums is not None and one.sums.groups.count > 1 for one in reached):
             return False
-        body = self.component.texts["update"].tree
-        return all(self._here(one) for one in body.walk())
+        return all(self._here(one) for one in self.body.walk())
 
     def _here(self, node: tree.Node) -> bool:
         """Whether a part of the text reads no other place than a component's own."""
