@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import signal
+from collections.abc import Iterator
+from pathlib import Path
 
 import ledger
 import pytest
 from launch import SIGNALS
+
+from neurodriver.native import compiler
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -37,3 +42,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def dtype(request: pytest.FixtureRequest) -> str:
     """Working type of a simulation."""
     return request.param
+
+
+@pytest.fixture
+def quick_kernels() -> Iterator[None]:
+    """Compile kernels without optimization, here and in programs that the test starts.
+
+    They have the same bits, and are compiled in a sixth of the time. For large circuits of many
+    models whose kernels other tests compile as users do.
+    """
+    with pytest.MonkeyPatch.context() as environment:
+        if os.name == "posix":
+            environment.setenv("QUICK_CXX", " ".join(compiler.find_compiler().command))
+            environment.setenv("NEURODRIVER_CXX", str(Path(__file__).with_name("quick-c++")))
+        compiler._found.cache_clear()
+        yield
+    compiler._found.cache_clear()

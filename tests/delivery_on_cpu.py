@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from warps_on_cpu import WARPS
+from warps_on_cpu import QUICK, WARPS
 
 from neurodriver.codegen.generate import generate
 from neurodriver.codegen.simt.shape import OUTGOING_BYTES
@@ -156,7 +156,7 @@ class DeliveryOnCPU:
         for number, kernel in enumerate(kernels):
             how = {"alone": int(not kernel.delivers), "due": int(kernel.due)}
             lines.append(_EACH.format(number=number, text=kernel.text, **how))
-        self.library = build([("\n".join(lines), ())])[0]
+        self.library = build([("\n".join(lines), QUICK)])[0]
 
     def array(self, key: Key) -> NDArray[Any]:
         """Return the array of a key, at an address that vectors ask for."""

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from warps_on_cpu import WARPS
+from warps_on_cpu import QUICK, WARPS
 
 from neurodriver import Circuit
 from neurodriver.backends.cuda.items import WARP, Items, unit_items
@@ -185,7 +185,7 @@ class HostThreads:
         }  # fmt: skip
         owns = [own_of(task, own) for task in tasks]
         texts = [self.text(task, dtype, n) for task, n in zip(tasks, owns, strict=True)]
-        libraries = build([(text, ()) for text in texts])
+        libraries = build([(text, QUICK) for text in texts])
         self._kernels = [
             (library, self._table(task.kernel), items_of(task, n))
             for library, task, n in zip(libraries, tasks, owns, strict=True)

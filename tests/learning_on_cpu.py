@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from warps_on_cpu import WARPS
+from warps_on_cpu import QUICK, WARPS
 
 from neurodriver.codegen.generate import generate
 from neurodriver.codegen.simt.shape import Shape
@@ -130,7 +130,7 @@ class LearningOnCPU:
         assert isinstance(gather, LearningPlan)
         self.plan, self.rng = gather, np.random.default_rng(3)
         self.arrays: dict[Key, NDArray[Any]] = {}
-        self.library = build([(self._text(), ())])[0]
+        self.library = build([(self._text(), QUICK)])[0]
         kernel = self.kernel
         pointers = [self.array(key).ctypes.data for key in kernel.pointers]
         integers = [int(program.arrays[key].initial()) for key in kernel.integers]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from warps_on_cpu import WARPS
+from warps_on_cpu import QUICK, WARPS
 
 from neurodriver.backends.synapse_sets import HostSynapses
 from neurodriver.codegen.synapse_texts import rows_text
@@ -42,5 +42,5 @@ class WarpSynapses(HostSynapses):
 
     def __init__(self, texts: SynapseTexts, dtype: np.dtype, threads: int) -> None:
         text = "\n".join([WORDS, WARPS, rows_text(texts, dtype.name), RUN])
-        (library,) = build([(text, ())])
+        (library,) = build([(text, QUICK)])
         self._run, self._threads, self._stored = library.nd_run, 1, []

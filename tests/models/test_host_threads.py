@@ -30,6 +30,7 @@ def check(one: nd.Circuit, dtype: str, steps: int, own: int = 1) -> set[str]:
     return {gather.form for gather in threads.program.gathers.values()}
 
 
+@pytest.mark.usefixtures("quick_kernels")
 @pytest.mark.parametrize(
     ("kind", "masked", "dtype"), [("closed uneven", False, "float64"), ("uneven", True, "float32")]
 )
@@ -43,6 +44,7 @@ def test_the_optic_lobe_from_its_rules() -> None:
     assert not any("_columns" in vars(links) for links in one.connections)
 
 
+@pytest.mark.usefixtures("quick_kernels")
 @pytest.mark.parametrize(
     ("name", "own"), [("windows", 1), ("windows", 4), ("extremes", 1), ("look-ups", 1)]
 )

@@ -99,6 +99,7 @@ def test_it_goes_on_from_a_checkpoint(tmp_path: Path) -> None:
         assert equal(state_of(lpu), whole)
 
 
+@pytest.mark.usefixtures("quick_kernels")
 @pytest.mark.parametrize(("lanes", "dtype"), [(1, "float64"), (32, "float32")])
 @pytest.mark.parametrize("rule", [Everything, Sampled, Modulated])
 def test_text_of_a_gpu(rule: type[nd.Plasticity], lanes: int, dtype: str) -> None:

@@ -91,6 +91,7 @@ def test_tables_hold_all_connections_in_order(
         assert found == want and plan.edges == len(edges.target) > 0, name
 
 
+@pytest.mark.usefixtures("quick_kernels")
 @pytest.mark.parametrize(("flat", "dtype"), WAYS)
 def test_bits_of_the_cpu(flat: bool, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two models, several accesses, delays, masks, coarse rows, cells without any input."""
@@ -98,6 +99,7 @@ def test_bits_of_the_cpu(flat: bool, dtype: str, monkeypatch: pytest.MonkeyPatch
     assert {"patches", "by_place"} <= check(circuit(flat), dtype, 5)
 
 
+@pytest.mark.usefixtures("quick_kernels")
 def test_a_block_with_one_patch_keeps_where_its_values_are(
     dtype: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -57,6 +57,7 @@ def test_one_and_two_threads(tmp_path: Path) -> None:
     assert len(lines) == 3
 
 
+@pytest.mark.usefixtures("quick_kernels")
 def test_checkpoints_change_no_digest(tmp_path: Path) -> None:
     """All shipped models, with delays and noise: a run that goes on from a file has its bits."""
     files = [tmp_path / name for name in ("whole.json", "resumed.json")]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from learning import Trains, largest_of, learned
 from learning_circuits import DT, Told, told
@@ -145,6 +145,7 @@ def test_every_rule_is_here() -> None:
     assert set(STRONG) == set(EVENTS) == of_events
 
 
+@pytest.mark.usefixtures("quick_kernels")
 @pytest.mark.parametrize("first", ["arrival", "spike"])
 @pytest.mark.parametrize("same_step", ["apart", "pair"])
 def test_order_of_one_step(first: str, same_step: str) -> None:
@@ -153,7 +154,10 @@ def test_order_of_one_step(first: str, same_step: str) -> None:
     agree(case, names=HALVES[(first == "spike") != (same_step == "pair")])
 
 
-@settings(max_examples=7, deadline=None)
+@pytest.mark.usefixtures("quick_kernels")
+@settings(
+    max_examples=7, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(
     names=st.lists(st.sampled_from(sorted(STRONG)), min_size=2, max_size=2, unique=True),
     seed=st.integers(0, 1000),
@@ -177,6 +181,7 @@ def test_any_trains(
     agree(case, chunk, names)
 
 
+@pytest.mark.usefixtures("quick_kernels")
 def test_histories_that_overflow() -> None:
     """A source that is silent for long beside targets that spike in most steps."""
     agree(Case(seed=8, rates=(0.01, 0.8), steps=400, synapses=8, latest=3))

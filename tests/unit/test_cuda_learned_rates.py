@@ -14,7 +14,7 @@ from neurodriver.plan.target import CUDA
 pytestmark = pytest.mark.needs("NVRTC")
 
 
-@pytest.mark.parametrize("late", [1, 4])
+@pytest.mark.parametrize(("late", "dtype"), [(1, "float32"), (4, "float64")])
 def test_the_text_compiles(late: int, dtype: str) -> None:
     """With one delay and with several, with a tail; no register spills."""
     circuit = Rates.drawn(150, 900, 5, late).circuit(Mixed(), Mixed())

@@ -14,7 +14,7 @@ from neurodriver.plan.target import CUDA
 pytestmark = pytest.mark.needs("NVRTC")
 
 
-@pytest.mark.parametrize("delays", [True, False])
+@pytest.mark.parametrize(("delays", "dtype"), [(True, "float64"), (False, "float32")])
 def test_the_text_compiles(delays: bool, dtype: str) -> None:
     """Threads beyond the end of a group store nothing."""
     units = generate(compile_circuit(circuit(delays=delays), DT, dtype, target=CUDA)).tasks

@@ -25,7 +25,7 @@ def test_the_text_compiles(dtype: str) -> None:
         parts += [Part(unit.kernel) for unit in units]
     unique = list({part.kernel.text: part for part in parts}.values())
     assert len(unique) > 20
-    check_text(device_text(unique, dtype, Shape(128, stages=10)))
+    check_text(device_text(unique, dtype, Shape(128, stages=10)), whole=dtype == "float32")
 
 
 def test_stages() -> None:

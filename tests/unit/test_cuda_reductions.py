@@ -17,4 +17,5 @@ pytestmark = pytest.mark.needs("NVRTC")
 def test_the_text_compiles(dtype: str) -> None:
     """Kept connections, batches of them and a tail."""
     units = generate(compile_circuit(drawn()[0], 1e-3, dtype, target=CUDA)).tasks
-    check_text(device_text([Part(unit.kernel) for unit in units], dtype, Shape(128)))
+    text = device_text([Part(unit.kernel) for unit in units], dtype, Shape(128))
+    check_text(text, whole=dtype == "float32")

@@ -72,4 +72,4 @@ def test_the_text_compiles(copies: int, holds: bool) -> None:
     text = device_text(parts, "float32", Shape(128, 1, holds, stages=4, copies=copies))
     spaces = Counter(re.findall(r"^namespace (nd_part_\d+)", text, re.MULTILINE))
     assert len(spaces) == len(shared_texts.shared_texts(parts)) and {*spaces.values()} == {1}
-    check_text(text)
+    check_text(text, whole=holds)

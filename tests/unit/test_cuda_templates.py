@@ -64,7 +64,7 @@ def kernels(circuit: Circuit, dtype: str) -> list[Kernel]:
 def built(parts: Sequence[Kernel], dtype: str, own: int = 1, holds: bool = True) -> None:
     """Compile kernels as one circuit."""
     text = device_text([Part(k, own) for k in parts], dtype, Shape(256, 1, holds))
-    check_text(text)
+    check_text(text, whole=dtype == "float32")
 
 
 def alone(cls: type[NDComponent], **given: Any) -> Circuit:

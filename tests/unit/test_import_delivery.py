@@ -174,4 +174,4 @@ def test_the_text_compiles(
         binding: Any = SimpleNamespace(known=lambda kernel: ())
         text = device_text(parts_of(made, plan, binding), dtype, shape, senders_of(program))
         assert "nd_send_imported" in text
-        check_text(text)
+        check_text(text, whole=gates)
