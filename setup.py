@@ -90,7 +90,7 @@ setup(
     },
     package_data={
         "neurodriver": ["py.typed"],
-        "neurodriver.native": ["*.h"],
+        "neurodriver.native": ["*.h", "*.cuh"],
         "neurodriver.codegen": ["*.h"],
         "neurodriver.codegen.simt": ["*.cuh"],
         "neurodriver.codegen.cpu": ["*.h"],

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from warps_on_cpu import WARPS
 
-from neurodriver.backends.cuda.drawing import HEADERS
+from neurodriver.backends.cuda.drawing import HEADERS, KERNELS, ROWS
 from neurodriver.native.compiler import build
 from neurodriver.native.headers import INLINE, header
 
@@ -51,6 +51,7 @@ template <class T> static void nd_raise_to(T *to, T x) { if (x > *to) *to = x; }
 
 ARGUMENTS = {
     "nd_lengths": "const nd_rule *,integer,int *,const integer *,int *",
+    "nd_longest": "const nd_rule *,const nd_piece *,integer,int *",
     "nd_survey": "const nd_rule *,const nd_piece *,integer,double,const nd_found *",
     "nd_survey_units": "const nd_rule *,const nd_piece *,integer,const double *,double,word *,"
     "word *",
@@ -81,7 +82,7 @@ def _entry(name: str, arguments: str) -> str:
 @cache
 def _library() -> ct.CDLL:
     parts = [f"/* connections of a GPU */\n#define ND_FN {INLINE}", *map(header, HEADERS)]
-    parts += [WARPS, WORDS, header("native/drawing.cuh")]
+    parts += [WARPS, WORDS, *map(header, (ROWS, *KERNELS))]
     parts += [_entry(name, arguments) for name, arguments in ARGUMENTS.items()]
     return build([("\n".join(parts), ())])[0]
 

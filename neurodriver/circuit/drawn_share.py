@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..model.kinds import VariableKind
 from .circuit import Circuit, Connections
+from .distributions import Distribution
 from .drawing import Rows, reaches
 from .drawn import Drawn
 
@@ -42,7 +44,9 @@ class Numbering:
         """Return the numbers that some components have, as ranges (first, end) that ascend."""
         if components not in self._runs:
             number = self.of(components)
-            found = np.sort(number[number >= 0]).astype(np.int64)
+            found = number[number >= 0]
+            if (found[1:] < found[:-1]).any():
+                found = np.sort(found)
             gaps, end = np.diff(found) > 1, np.ones(min(len(found), 1), bool)
             first, last = found[np.append(end, gaps)], found[np.append(gaps, end)]
             self._runs[components] = list(zip(first.tolist(), (last + 1).tolist(), strict=True))
@@ -124,11 +128,11 @@ class DrawnShare(Drawn):
         """Number of each target in the part, (targets,); negative: in another part."""
         return self.target_numbers.of(self.ends.target)
 
-    @property
+    @cached_property
     def begins(self) -> range:
         return self.source_numbers.span(self.ends.source)
 
-    @property
+    @cached_property
     def reached(self) -> range:
         return self.target_numbers.span(self.ends.target)
 
@@ -200,13 +204,13 @@ def crossing(projections: Iterable[Drawn], of: Numbers, parts: int) -> dict[str,
 def least_steps(projections: Iterable[Drawn], of: Numbers, dt: float, most: int) -> int:
     """Return the least latency of connections that cross, in steps, or ``most`` if it is less.
 
-    Delays are drawn only if they may be shorter than what is known, those of small projections
-    first.
+    Delays are drawn only if they may be shorter than what is known. Projections that should have
+    some of the least one come first, and small ones before others.
     """
     count, parts = np.arange(len(of), dtype=np.int32), int(of.max(initial=0)) + 1
     into: dict[int, Numbering] = {}
-    for links in sorted(projections, key=_expected):
-        least = max(int(np.rint(min(links.latency.least / dt, most))), 1)
+    for links in sorted(projections, key=partial(_late, dt)):
+        least = _least(links, dt, most)
         if least >= most:
             continue
         if links.latency.least == links.latency.most:
@@ -225,7 +229,15 @@ def least_steps(projections: Iterable[Drawn], of: Numbers, dt: float, most: int)
     return most
 
 
-def _expected(links: Drawn) -> float:
-    """Return how many connections are expected."""
-    degree = links.mean_degree
-    return np.inf if degree is None else degree * len(links.ends.target)
+def _least(links: Drawn, dt: float, most: float) -> int:
+    """Return the least latency that the law of a projection allows, in steps, up to ``most``."""
+    return max(int(np.rint(min(links.latency.least / dt, most))), 1)
+
+
+def _late(dt: float, links: Drawn) -> tuple[bool, float]:
+    """Return what orders projections: those that should tell the least latency soon come first."""
+    degree, law = links.mean_degree, links.projection.delay
+    expected = np.inf if degree is None else degree * len(links.ends.target)
+    within = (_least(links, dt, 2.0**53) + 0.5) * dt
+    share = law.below(within) if isinstance(law, Distribution) else 0.0
+    return share * expected < SURE, expected

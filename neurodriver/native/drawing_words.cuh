@@ -1,4 +1,4 @@
-/* The words of a GPU that drawing.cuh uses. */
+/* The words of a GPU that the texts of drawing use. */
 #define ND_KERNEL extern "C" __global__
 #define ND_CALLED static __device__ __noinline__    /* one copy for all kernels */
 #define ND_UNROLL _Pragma("unroll")

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..circuit.circuit import Circuit, Connections
 from ..circuit.drawn import Drawn
-from ..circuit.seconds import warn_of_delay
+from ..circuit.seconds import DELAY, warn_of_delay
 from ..circuit.validate import edge_name
 from ..errors import CircuitError, Faults, quoted
 
@@ -153,6 +153,8 @@ def axonal_of(links: Connections, dt: float) -> NDArray[np.int64]:
 
 def check_longest(links: Drawn, steps: int, dt: float, name: str) -> None:
     """Raise CircuitError where the longest delay of a projection is more than ``LONGEST`` steps."""
+    if steps <= LONGEST and steps * dt < DELAY:
+        return
     said = f"projection {quoted(links.projection.label)}"
     if steps > LONGEST:
         raise CircuitError(

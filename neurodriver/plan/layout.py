@@ -190,11 +190,11 @@ def rings_of(
     for number, group in enumerate(circuit.groups):
         if group.is_port:
             for links in circuit.connections:
+                known = rings.get(links.variable)
+                if known is not None and str(number) in known.segments:
+                    continue
                 start = int(circuit.starts[number])
-                if (
-                    links.begin_in(start, start + group.count)
-                    and str(number) not in ring(links.variable).segments
-                ):
+                if links.begin_in(start, start + group.count):
                     ring(links.variable).add(str(number), group.count)
     for one in rings.values():
         one.width += LANES

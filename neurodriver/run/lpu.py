@@ -194,6 +194,7 @@ class LPU(Checkpoints):
         self.circuit = circuit_in(dtype, circuit, models)
         if parts is None and devices is None:
             check_room(self.circuit, dtype)
+        begin_drawing(choice, self.circuit)
         self.dt, self.seed = float(dt), seed
         manager_id, namespace = _MANAGED.get(), self.circuit.random_namespace
         self.random_namespace = (manager_id or "") if namespace is None else namespace
@@ -204,10 +205,9 @@ class LPU(Checkpoints):
             [one.in_random_namespace(self.random_namespace) for one in some] for some in every
         )
         self.recorders = one_or_several(recorders, Recorder, "LPU: recorders")
-        for source in self.every_input:
-            source.attach(self)
-        for recorder in self.recorders:
-            recorder.attach(self)
+        attached: list[Input | Recorder] = [*self.every_input, *self.recorders]
+        for one in attached:
+            one.attach(self)
         kept = merge and plans, kept_fields(keep, self.circuit)
         self.settings = Settings(dtype, threads, seed, plans, choice, *kept, nonfinite, debug)
         self.scope, self.managed = None, manager_id is not None
@@ -222,7 +222,6 @@ class LPU(Checkpoints):
     def simulated(self, circuit: Circuit, variants: Variants | None) -> Simulation:
         """Return a simulation of a form of the circuit, with these inputs and recorders."""
         settings = vars(self.settings).copy()
-        begin_drawing(self.settings.choice, circuit)
         if self.division is not None:
             run = self.inputs, self.recorders, self.attributes, self.division, settings
             made: Simulation = adapters("parts")[0].simulation(circuit, self.dt, *run)

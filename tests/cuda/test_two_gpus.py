@@ -1,4 +1,4 @@
-"""Two ranks, each with its LPU on a GPU, give the bits of one GPU and of the CPU."""
+"""Ranks with LPUs or parts of a circuit on GPUs give the bits of one GPU and of the CPU."""
 
 from __future__ import annotations
 
@@ -15,3 +15,14 @@ def test_same_bits(gpus: int) -> None:
     for rank in range(2):
         assert f"rank {rank}: " in done.stdout
     assert done.stdout.count("columns are the same") == 2
+
+
+@pytest.mark.needs("two GPUs")
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_parts_of_ranks_on_two_gpus(ranks: int) -> None:
+    """Ranks of a host take the GPUs in turn: kernels of two exchange rows, four share the GPUs."""
+    program = Path(__file__).parent / "ranks_of_parts.py"
+    done = mpiexec(ranks, [str(program)], 300)
+    for rank in range(ranks):
+        said = f"rank {rank} of {ranks}: GPUs [{rank % 2}], all bits are the same"
+        assert said in done.stdout, done.stdout + done.stderr

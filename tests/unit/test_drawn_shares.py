@@ -151,6 +151,20 @@ def test_a_part_draws_what_is_its_own(parts: int, monkeypatch: pytest.MonkeyPatc
     assert sum(least) <= sum(own)
 
 
+def test_one_projection_tells_the_least_delay(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The one that should have delays of one step is drawn, and no smaller one before."""
+    late, soon = (nd.Normal(mean, 2e-4, low=DT) for mean in (2e-3, 3e-4))
+    links = [
+        nd.Projection("spike_state", "spike_state", (0, 200), (200, 400), nd.FixedTotal(number),
+                      1.0, delay, f"{number}")
+        for number, delay in ((100, late), (200, late), (3000, soon), (4000, late))
+    ]  # fmt: skip
+    whole = nd.Circuit.from_arrays([(model("LeakyIAFDelta"), COUNT, NEURONS, None)], links, seed=4)
+    placed, place = [], Rows.place
+    monkeypatch.setattr(Rows, "place", lambda rows, *given: placed.append(place(rows, *given)))
+    assert least_crossing(whole, of(2), DT) == 1 and len(placed) == 1
+
+
 @pytest.mark.parametrize(
     "names", [("probability", "in-degree"), ("total", "one", "in-degree alone")]
 )
