@@ -86,6 +86,11 @@ class Learner:
             return []
         return [name for name, one in self.averages.items() if one.adapt_inhibition()]
 
+    def of_layers(self) -> dict[str, float]:
+        """Return the long-term mean activity of each layer, and the factor of its inhibition."""
+        found = {f"{name}.ActMAvg": one.mean for name, one in self.averages.items()}
+        return found | {f"{name}.GiMult": one.gi_mult for name, one in self.averages.items()}
+
     def of_all_ranks(self, rows: list[OfItem]) -> list[OfItem]:
         """Return what each item of all ranks has, in the order of the ranks."""
         if self.communicator is None:

@@ -60,11 +60,17 @@ class Log:
     """Tables of a training: one row for each trial, and one for each epoch.
 
     ``log["epoch"]["error"]`` is a column. `to_pandas` and `to_xarray` return whole tables.
+
+    Attributes
+    ----------
+    ms_per_trial : list of float
+        Time that a trial of an item took in each epoch, in ms.
     """
 
     def __init__(self) -> None:
         self._rows: dict[str, list[dict[str, float]]] = {"trial": [], "epoch": []}
         self._recorded: dict[str, list[Reals]] = {}
+        self.ms_per_trial: list[float] = []
 
     def record(self, layer: str, values: Sequence[Reals]) -> None:
         """Add the values of the units of a layer in some trials."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
+from time import perf_counter
 from types import MappingProxyType
 
 import numpy as np
@@ -147,6 +148,7 @@ class Trainer(Trials):
             raise RequestError(f"trials: a multiple of the {every} items is needed (got {trials})")
         for epoch in range(epochs):
             rows: list[dict[str, float]] = []
+            began = perf_counter()
             while len(rows) < trials:
                 shown = self._next(environment)
                 if shown is None:
@@ -160,7 +162,8 @@ class Trainer(Trials):
             if rows:
                 mean = {n: float(np.mean([row[n] for row in rows])) for n in rows[0]}
                 del mean["trial"]
-                log.add("epoch", {**mean, "epoch": epoch})
+                log.add("epoch", {**mean, **self.learner.of_layers(), "epoch": epoch})
+                log.ms_per_trial.append(1e3 * (perf_counter() - began) / len(rows))
             if len(rows) < trials or (stop is not None and stop(log)):
                 break
         return log
@@ -193,9 +196,7 @@ class Trainer(Trials):
 
     def _found(self) -> list[dict[str, float]]:
         """Return the statistics of the items of all ranks, in their order."""
-        means = self.states().means
-        found = self.statistics()
-        found |= {f"{name}.Act": means[:, i] for i, name in enumerate(self.network.layers)}
+        found = self.statistics() | self.states().of_layers([*self.network.layers])
         columns = [values.tolist() for values in found.values()]
         mine = [dict(zip(found, row, strict=True)) for row in zip(*columns, strict=True)]
         return self.learner.of_all_ranks(mine)

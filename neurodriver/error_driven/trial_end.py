@@ -52,6 +52,12 @@ class TrialEnd:
         layers = [*map(slice, self._first[:-1], self._first[1:])]
         return self._means("ActBeforeM", layers, self._counts)
 
+    def of_layers(self, names: Sequence[str]) -> dict[str, Reals]:
+        """Return mean and greatest activity at the end of the minus phase, (items,) each."""
+        most = np.maximum.reduceat(self._read["ActBeforeM"], self._first[:-1], axis=1)
+        found = {f"{name}.Act": self.means[:, i] for i, name in enumerate(names)}
+        return found | {f"{n}.ActMMax": most[:, i].astype(float) for i, n in enumerate(names)}
+
     def of_target(self, layer: str) -> tuple[Reals, Reals, tuple[Reals, Reals]]:
         """Return ActM and ActP of a layer with a target, (items, units), and means over the layer.
 

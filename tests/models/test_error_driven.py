@@ -326,6 +326,13 @@ def test_an_associator_learns_with_any_number_of_threads() -> None:
     assert test["epoch"]["error"][0] == 0 and test["epoch"]["correlation"][0] > 0.9
     for name in ("Hidden1", "Hidden2"):
         assert np.abs(epochs[f"{name}.Act"] - 0.072).max() < 0.008
+        assert (log["trial"][f"{name}.ActMMax"] > 3 * log["trial"][f"{name}.Act"]).all()
+        average = 0.06
+        for one in log["trial"][f"{name}.Act"]:
+            average += (one - average) / 20
+        assert abs(epochs[f"{name}.ActMAvg"][-1] - average) < 1e-9
+        assert (epochs[f"{name}.GiMult"] == 1).all()
+    assert len(log.ms_per_trial) == len(epochs["error"]) and min(log.ms_per_trial) > 0
     assert log.to_pandas().shape == (len(epochs["error"]), len(epochs))
     other, _, weights_too, potentials_too = trained(2)
     assert np.array_equal(other["trial"]["correlation"], log["trial"]["correlation"])
