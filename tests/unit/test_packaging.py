@@ -14,6 +14,7 @@ import setuptools
 import neurodriver as nd
 
 ROOT = Path(__file__).parents[2]
+TEXTS = (".h", ".cuh", ".cpp")
 SYSTEMS = {"ubuntu-latest", "macos-latest", "windows-latest"}
 
 
@@ -90,6 +91,16 @@ def test_shipped_files_exist(declared: dict[str, Any]) -> None:
         assert (ROOT / name).exists(), name
     grafted = re.findall(r"^graft (\S+)$", (ROOT / "MANIFEST.in").read_text("utf-8"), re.M)
     assert all((ROOT / name).is_dir() for name in grafted) and len(grafted) > 5
+
+
+def test_texts_for_compilers_are_shipped(declared: dict[str, Any]) -> None:
+    """A wheel has each text that the package compiles on the machine of the user."""
+    found = [one for one in (ROOT / "neurodriver").rglob("*") if one.suffix in TEXTS]
+    for path in found:
+        package = ".".join(path.parent.relative_to(ROOT).parts)
+        patterns = declared["package_data"].get(package, [])
+        assert any(path.match(one) for one in patterns), path
+    assert len(found) > 40
 
 
 def test_what_the_readme_runs() -> None:
