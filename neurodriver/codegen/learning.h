@@ -7,10 +7,10 @@
  *
  * The rule (`codegen/rules.py`) says what happens at one synapse. `ND_BATCH` of them are advanced
  * together. */
-#define ND_BATCH 256        /* synapses that are advanced together, */
+#define ND_BATCH 512        /* synapses that are advanced together, */
 #define ND_TARGETS_AHEAD 16 /* those whose targets are prefetched meanwhile */
 #define ND_BATCH_ROUND 8    /* written together at the end of a batch: no short loop */
-#define ND_BATCH_LANES 16   /* events that a vector loop advances together */
+#define ND_BATCH_LANES 32   /* events that a vector loop advances together */
 
 /* Why synapses are advanced: to be up to date, for a dose of a modulator, for an arrival. */
 enum nd_reason { ND_SWEEP, ND_DOSE, ND_ARRIVAL };
