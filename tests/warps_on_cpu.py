@@ -12,14 +12,17 @@ QUICK = ("-O0",)
 """Flags for texts of a GPU: they are compiled in a fifth of the time, and have the same bits."""
 
 WARPS = """
+#undef _FORTIFY_SOURCE   /* its longjmp does not leave a stack for another one */
 #include <atomic>
 #include <barrier>
+#include <csetjmp>
 #include <cstring>
 #include <thread>
 #include <vector>
 #include <ucontext.h>
 enum { ND_WARP = 32, ND_STACK = 1 << 18 };
-static thread_local ucontext_t nd_scheduler, nd_fiber[ND_WARP];
+static thread_local ucontext_t nd_fiber[ND_WARP];
+static thread_local jmp_buf nd_scheduler, nd_stopped[ND_WARP];   /* swapcontext calls the system */
 alignas(16) static thread_local char nd_stack[ND_WARP][ND_STACK];
 static thread_local volatile int nd_now, nd_done[ND_WARP];
 static thread_local volatile unsigned nd_rounds[ND_WARP];
@@ -35,7 +38,7 @@ template <class T> static const volatile unsigned long long *nd_give(T x)
     const unsigned round = nd_rounds[me];
     nd_given[round & 1][me] = word;
     nd_rounds[me] = round + 1;
-    swapcontext(&nd_fiber[me], &nd_scheduler);
+    if (!_setjmp(nd_stopped[me])) _longjmp(nd_scheduler, 1);
     return nd_given[round & 1];
 }
 template <class T> static T nd_as(unsigned long long word)
@@ -79,9 +82,8 @@ static int nd_lower(unsigned x) { return __builtin_popcount(x & ((1u << nd_now) 
 static void nd_enter()
 {
     nd_work();
-    const int me = nd_now;
-    nd_done[me] = 1;
-    swapcontext(&nd_fiber[me], &nd_scheduler);
+    nd_done[nd_now] = 1;
+    _longjmp(nd_scheduler, 1);
 }
 
 /* Let the threads of a warp do `work`. */
@@ -97,11 +99,13 @@ static bool nd_run_warp(void (*work)())
         nd_fiber[i].uc_link = 0;
         makecontext(&nd_fiber[i], nd_enter, 0);
     }
-    for (;;) {
+    for (bool begun = false;; begun = true) {
         chance = chance * 1664525u + 1013904223u;
         for (int i = 0; i < ND_WARP; ++i) {
             nd_now = (int)((i * (chance >> 8 | 1) + (chance >> 3)) % ND_WARP);
-            swapcontext(&nd_scheduler, &nd_fiber[nd_now]);
+            if (_setjmp(nd_scheduler)) continue;
+            if (begun) _longjmp(nd_stopped[nd_now], 1);
+            setcontext(&nd_fiber[nd_now]);
         }
         for (int i = 1; i < ND_WARP; ++i)
             if (nd_done[i] != nd_done[0] || nd_rounds[i] != nd_rounds[0]) return false;
