@@ -24,7 +24,7 @@ from neurodriver.codegen.kernel import Kernel
 from neurodriver.codegen.simt.device import DEVICE
 from neurodriver.codegen.simt.shape import Shape
 from neurodriver.codegen.source import prelude
-from neurodriver.native.buffers import LANES
+from neurodriver.native.buffers import GUARD
 from neurodriver.native.compiler import build
 from neurodriver.native.headers import INLINE, header
 from neurodriver.plan.arrays import Key, Kind, PopulationOwner, VariableOwner
@@ -175,7 +175,7 @@ class HostThreads:
         self.step = 0
         self._rings: dict[str, NDArray[Any]] = {}
         for name, ring in self.program.layout.rings.items():
-            self._rings[name] = np.zeros(ring.depth * ring.width + 2 * LANES, real)
+            self._rings[name] = np.zeros(ring.depth * ring.width + 2 * GUARD, real)
             self._rows(name)[:] = memory.get_buffer(name)[0]
         rows = [r for r in self.program.arrays.values() if r.shape]
         self._arrays = {
@@ -198,7 +198,7 @@ class HostThreads:
 
     def _rows(self, name: str) -> NDArray[Any]:
         ring = self.program.layout.rings[name]
-        return self._rings[name][LANES:-LANES].reshape(ring.depth, ring.width)
+        return self._rings[name][GUARD:-GUARD].reshape(ring.depth, ring.width)
 
     def _address(self, key: Key) -> int:
         if isinstance(key.owner, VariableOwner):

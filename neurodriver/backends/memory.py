@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..errors import CircuitError
 from ..native.addresses import filled
-from ..native.buffers import LANES, aligned, as_aligned, padded
+from ..native.buffers import GUARD, LANES, aligned, as_aligned, padded
 from ..plan.arrays import (
     Array,
     InstanceOwner,
@@ -128,7 +128,7 @@ class MemoryManager:
         }
         for variable, ring in self.layout.rings.items():
             rows = ring.depth if self.layout.target.hosted else 1
-            self._buffers[variable] = aligned(rows * ring.width + 2 * LANES, self.dtype)
+            self._buffers[variable] = aligned(rows * ring.width + 2 * GUARD, self.dtype)
             self.get_buffer(variable)[0] = self.program.first_row(variable)
             if ring.is_event:
                 self.active[variable] = np.full(ring.depth, -1, dtype=np.int64)
@@ -222,7 +222,7 @@ class MemoryManager:
     def get_buffer(self, variable: str) -> NDArray[np.floating]:
         """Return the ring of a variable in host memory, (depth or 1, width), without its guards."""
         width = self.layout.rings[variable].width
-        return self._buffers[variable][LANES:-LANES].reshape(-1, width)
+        return self._buffers[variable][GUARD:-GUARD].reshape(-1, width)
 
     def fill(self, variable: str, step: int, rows: NDArray[Any]) -> None:
         """Set rows of a variable, (rows, width): row j is that of step ``step - j``.

@@ -21,6 +21,9 @@ _turn = count()
 LANES = 16
 """Components that are computed side by side; every segment is padded to a multiple."""
 
+GUARD = 4 * LANES
+"""Elements before and behind a ring that kernels may read; what they read there has no effect."""
+
 
 def padded(count: int) -> int:
     """Return ``count`` rounded up to whole vectors."""

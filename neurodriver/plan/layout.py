@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ..circuit.circuit import Circuit
 from ..model.kinds import VariableKind
-from ..native.buffers import LANES, padded
+from ..native.buffers import GUARD, LANES, padded
 from .injection import Slots
 from .member_sums import MemberSum, member_sums
 from .stages import earliest_stages, stages_of
@@ -129,8 +129,8 @@ class Layout:
 
     def nbytes(self) -> dict[str, int]:
         """Return the bytes of each variable's ring."""
-        size = self.dtype.itemsize
-        return {v: (r.depth * r.width + 2 * LANES) * size for v, r in self.rings.items()}
+        size, guard = self.dtype.itemsize, GUARD if self.target.hosted else LANES
+        return {v: (r.depth * r.width + 2 * guard) * size for v, r in self.rings.items()}
 
     def segment(self, number: int, variable: str) -> Segment:
         """Return the segment of a group in the rows of a variable."""

@@ -10,7 +10,7 @@ import pytest
 import neurodriver as nd
 from neurodriver.backends.memory import MemoryManager
 from neurodriver.model.library import shipped
-from neurodriver.native.buffers import LANES, padded
+from neurodriver.native.buffers import GUARD, LANES, padded
 from neurodriver.plan.compile import compile_circuit
 
 COUNT = 37
@@ -42,15 +42,15 @@ def test_bytes_are_known_before_anything_is_compiled(dtype: str) -> None:
     width = padded(COUNT) + LANES
     assert layout.rings["spike_state"].depth == DELAY + 1
     announced = layout.nbytes()
-    assert announced["spike_state"] == ((DELAY + 1) * width + 2 * LANES) * size
-    assert announced["V"] == (width + 2 * LANES) * size  # nobody else reads it
+    assert announced["spike_state"] == ((DELAY + 1) * width + 2 * GUARD) * size
+    assert announced["V"] == (width + 2 * GUARD) * size  # nobody else reads it
     read = compile_circuit(chain(), DT, dtype, recorded=frozenset({"V"})).layout.nbytes()
-    assert read["V"] == (2 * width + 2 * LANES) * size
+    assert read["V"] == (2 * width + 2 * GUARD) * size
     memory = MemoryManager(program, 1e9)
     for variable, ring in layout.rings.items():
         buffer = memory.get_buffer(variable)
         assert buffer.shape == (ring.depth, ring.width)
-        assert buffer.nbytes + 2 * LANES * size == announced[variable]
+        assert buffer.nbytes + 2 * GUARD * size == announced[variable]
         assert buffer.ctypes.data % 64 == 0
 
 

@@ -1,5 +1,7 @@
 /* Sums over connections that are not stored: see plan/sums/by_place.py. */
 
+enum { ND_TOGETHER = 4 * ND_LANES };    /* neighbours that are computed together at most */
+
 /* The tables of a plan; `late` is null where all connections have the delay of `back` rows. */
 struct nd_place_tables {
     const int *__restrict segment, *__restrict slice, *__restrict begin, *__restrict entry;
@@ -16,14 +18,15 @@ static inline __attribute__((always_inline)) void nd_kind_by_place(
     if (e[3] < -1) {   /* one source at most for each target, anywhere */
         const int *sources = n.list - 2 - e[3] + j0;
         const real *x = past + e[0];
-        for (int b = 0; b < blocks; ++b) {
-            ND_SIMD
-            for (int l = b * ND_LANES; l < (b + 1) * ND_LANES; ++l) {
-                const int i = sources[l];
-                const bool live = i >= e[1] && i < e[2];
-                take(l, x[live ? i : e[1]], at, live);
-            }
+        alignas(64) real seen[blocks * ND_LANES];
+        for (int l = 0; l < blocks * ND_LANES; ++l) {
+            const int i = sources[l];
+            seen[l] = x[i >= e[1] && i < e[2] ? i : e[1]];
         }
+        const unsigned some = (unsigned)(e[2] - e[1]);
+        ND_SIMD
+        for (int l = 0; l < blocks * ND_LANES; ++l)
+            take(l, seen[l], at, (unsigned)(sources[l] - e[1]) < some);
         return;
     }
     const int *v = n.kind + 6 * e[3];
@@ -44,13 +47,10 @@ static inline __attribute__((always_inline)) void nd_kind_by_place(
     for (int k = 0; k < v[3]; ++k) {
         const int low = a > e[1] - k ? a : e[1] - k, high = b < e[2] - k ? b : e[2] - k;
         const real *x = past + e[0] + k + j0;
-        for (int b = 0; b < blocks; ++b) {
-            const int begin = j0 + b * ND_LANES;
-            if (low >= high || low >= begin + ND_LANES || high <= begin) continue;
-            ND_SIMD
-            for (int l = b * ND_LANES; l < (b + 1) * ND_LANES; ++l)
-                take(l, x[l], at, (unsigned)(j0 + l - low) < (unsigned)(high - low));
-        }
+        if (low >= high) continue;
+        ND_SIMD
+        for (int l = 0; l < blocks * ND_LANES; ++l)
+            take(l, x[l], at, (unsigned)(j0 + l - low) < (unsigned)(high - low));
     }
     if (v[4] && b < j1) alone(b > j0 && b > a ? b : (a < j1 ? a : j1), j1);
 }
@@ -75,14 +75,11 @@ static inline __attribute__((always_inline)) void nd_row_by_place(
             const int low = e[1] - j0;
             const unsigned some = (unsigned)(e[2] - e[1]);
             const real *x = past + e[0] + j0;
-            const auto block = [&](int b) __attribute__((always_inline)) {
-                if (low >= (b + 1) * ND_LANES || low + (int)some <= b * ND_LANES) return;
+            if (low < blocks * ND_LANES && low + (int)some > 0) {
                 ND_SIMD
-                for (int l = b * ND_LANES; l < (b + 1) * ND_LANES; ++l)
+                for (int l = 0; l < blocks * ND_LANES; ++l)
                     take(l, x[l], at, (unsigned)(l - low) < some);
-            };
-            block(0);
-            if (blocks > 1) block(1);
+            }
             e += 4;
             if (at + 1 == behind || (kinds && e[3] != -1)) break;
             if (n.late && n.late[at + 1] != late) break;
@@ -91,9 +88,9 @@ static inline __attribute__((always_inline)) void nd_row_by_place(
     }
 }
 
-/* begin() clears the sums of 2 * ND_LANES neighbours, take(lane, x, entry, live) takes x where it
- * is live, end(t, n) stores n of them, from component t of the tile on. Lanes that are not live
- * read values within ND_LANES of one that is. */
+/* begin() clears the sums of ND_TOGETHER neighbours, take(lane, x, entry, live) takes x
+ * where it is live, end(t, n) stores n of them, from component t of the tile on. Lanes that are not
+ * live read values within so many of one that is: branches for them would cost more. */
 template <bool kinds, typename Begin, typename Take, typename End>
 static inline __attribute__((always_inline)) void nd_by_place(
     const nd_place_tables &n, long long tile, int count, Begin begin, Take take, End end)
@@ -109,10 +106,14 @@ static inline __attribute__((always_inline)) void nd_by_place(
         const long long to_tile = s[0] - s[2] - tile;   /* component of the tile less index */
         const int stop = (int)(last - s[0] + s[2]);
         for (int j0 = (int)(from - s[0] + s[2]), j1; j0 < stop; j0 = j1) {
-            j1 = j0 + 2 * ND_LANES < stop ? j0 + 2 * ND_LANES : stop;
+            j1 = j0 + ND_TOGETHER < stop ? j0 + ND_TOGETHER : stop;
             begin();
-            if (j1 - j0 > ND_LANES) nd_row_by_place<kinds, 2>(n, s, j0, j1, late, past, take);
-            else nd_row_by_place<kinds, 1>(n, s, j0, j1, late, past, take);
+            switch ((j1 - j0 - 1) / ND_LANES) {
+            case 0: nd_row_by_place<kinds, 1>(n, s, j0, j1, late, past, take); break;
+            case 1: nd_row_by_place<kinds, 2>(n, s, j0, j1, late, past, take); break;
+            case 2: nd_row_by_place<kinds, 3>(n, s, j0, j1, late, past, take); break;
+            default: nd_row_by_place<kinds, 4>(n, s, j0, j1, late, past, take);
+            }
             end(j0 + to_tile, j1 - j0);
         }
     }

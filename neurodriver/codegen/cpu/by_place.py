@@ -44,11 +44,11 @@ class UnstoredText(SumText):
         name, reduce = self.access.name, self.access.reduce
         counted, first = reduce in COUNTED, reductions.begin(reduce)
         ranked = reduce in reductions.RANKED
-        each = "for (int nd_l = 0; nd_l < 2 * ND_LANES; ++nd_l)"
-        lines = [f"typedef {self.kind} nd_sum_t;", "alignas(64) nd_sum_t nd_acc[2 * ND_LANES];",
+        each = "for (int nd_l = 0; nd_l < ND_TOGETHER; ++nd_l)"
+        lines = [f"typedef {self.kind} nd_sum_t;", "alignas(64) nd_sum_t nd_acc[ND_TOGETHER];",
                  f"for (int nd_i = 0; nd_i < ND_TILE; ++nd_i) nd_sum_{name}[nd_i] = {first};",
-                 *(["alignas(64) int nd_degree[2 * ND_LANES];"] if counted else []),
-                 *(["alignas(64) int nd_which[2 * ND_LANES];"] if ranked else [])]  # fmt: skip
+                 *(["alignas(64) int nd_degree[ND_TOGETHER];"] if counted else []),
+                 *(["alignas(64) int nd_which[ND_TOGETHER];"] if ranked else [])]  # fmt: skip
         begin = [f"{each} nd_acc[nd_l] = {first};"]
         take = [
             "(void)nd_e;",

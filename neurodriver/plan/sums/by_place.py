@@ -29,7 +29,7 @@ from ...model.component import Access
 from ...model.language import used
 from ...model.language.words import FUNCTIONS
 from ...model.texts import texts_of
-from ...native.buffers import LANES, aligned, padded
+from ...native.buffers import GUARD, LANES, aligned, padded
 from ..delays import check_longest
 from ..layout import Layout
 from .columns import LocatedLink
@@ -44,7 +44,7 @@ LEAST = 0.5
 MANY = 1 << 23
 """Connections of an access that are stored, where nobody says whether."""
 
-ROOM = 2 * LANES
+ROOM = GUARD
 """Rows behind the last one of a table, which may be read with it."""
 
 TOGETHER = 4
