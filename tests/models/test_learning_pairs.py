@@ -92,6 +92,7 @@ class Numbers:
         vars(self).update(rule.values)
 
 
+@pytest.mark.usefixtures("quick_kernels")
 @pytest.mark.parametrize("delay", [0, 6])
 def test_a_pair_of_spikes(delay: int) -> None:
     """Each of ten synapses sees one pair, with axonal delays or dendritic ones."""

@@ -131,6 +131,7 @@ def test_odd_populations() -> None:
         nd.LPU(circuit, DT, parts=34, backend="cpu")
 
 
+@pytest.mark.usefixtures("quick_kernels")
 def test_a_zoo_in_parts(tmp_path: Path) -> None:
     """No digest depends on the number of parts."""
     files = [tmp_path / name for name in ("whole.json", "parts.json")]
