@@ -32,6 +32,25 @@ def test_phases_of_a_step() -> None:
     assert found[0].tobytes() == found[1].tobytes()
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_rows_of_any_length(dtype: str) -> None:
+    """Vectors are computed that have few sources, or lie at the ends of what is stored."""
+    for count in (1, 5, 17, 33, 49, 64, 65, 130):
+        y = nd.Axis.span(count, 0, count)
+        a = nd.Population(Own, name="a", axes={"y": y}, first=0.1 + np.arange(count) / count)
+        offsets = np.array([[-count + 1.0], [-33.0], [-1.0], [0.0], [2.0], [17.0], [count - 1.0]])
+        found = []
+        for stored in (False, True):
+            rule = nd.Offsets(offsets, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0])
+            link = nd.Projection(a, a, rule, receptor="others", name="p", stored=stored)
+            with nd.LPU(nd.Circuit([a], [link]), dt=1e-3, dtype=dtype, threads=1) as lpu:
+                lpu.advance(3)
+                forms = {gather.form for gather in lpu.program.gathers.values()}
+                assert ("by_place" in forms) == (not stored)
+                found.append(lpu["a"].get("x").tobytes())
+        assert found[0] == found[1]
+
+
 class Own(nd.NDComponent):
     """Takes up the values of others."""
 

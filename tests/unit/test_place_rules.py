@@ -270,6 +270,9 @@ def test_sheets_are_those_of_the_reference(kind: str, torus: bool) -> None:
         mine = columns.target == int(cell)
         assert mine.sum() == count
         assert columns.data["weight"][mine].sum() == pytest.approx(total, rel=1e-12)
+        inputs = circuit.inputs_of(f"sheet/{cell}")
+        assert inputs["uid"].tolist() == circuit.uids[columns.source[mine]].tolist()
+        assert np.array_equal(inputs["weight"], columns.data["weight"][mine])
 
 
 def test_a_text_is_a_formula() -> None:
