@@ -87,9 +87,18 @@ extern "C" __global__ void nd_add_counts(const long long *const *counts, int gpu
 """
 
 
+_ARE_NEIGHBOURS = [
+    "const long long nd_near = nd_first < nd_end ? nd_source[nd_first] - nd_first : 0;",
+    "long long nd_apart = 0;",
+    "for (long long nd_p = nd_first; nd_p < nd_end; ++nd_p)",
+    "    nd_apart |= nd_source[nd_p] - nd_p - nd_near;",
+]
+"""Find out whether the sources of a row are neighbours: ``nd_apart`` is 0 then."""
+
+
 def host_text(texts: SynapseTexts, dtype: str) -> str:
     """Return C++ whose function ``nd_run`` runs the texts; ``dtype`` is that of states."""
-    return "\n".join([HOST, rows_text(texts, dtype), RUN_ON_HOST])
+    return "\n".join([HOST, rows_text(texts, dtype, neighbours=True), RUN_ON_HOST])
 
 
 def device_text(texts: SynapseTexts, dtype: str) -> str:
@@ -100,10 +109,14 @@ def device_text(texts: SynapseTexts, dtype: str) -> str:
     )
 
 
-def rows_text(texts: SynapseTexts, dtype: str) -> str:
-    """Return the function ``nd_run_row``, for threads that share a row, in words of both."""
+def rows_text(texts: SynapseTexts, dtype: str, neighbours: bool = False) -> str:
+    """Return the function ``nd_run_row``, for threads that share a row, in words of both.
+
+    With ``neighbours`` texts that read vectors of the sources have a second loop, for rows whose
+    sources are neighbours: vectors of a CPU load these without an index for each.
+    """
     kind = "float" if dtype == "float32" else "double"
-    writers = [_SynapseWriter(texts, name) for name in texts.texts]
+    writers = [_SynapseWriter(texts, name, neighbours) for name in texts.texts]
     lines = [line for i, one in enumerate(writers) for line in one.of_row(i)]
     run = _row("nd_run_row", range(len(writers)))
     head = [header("native/math.h"), f"typedef {kind} nd_state;"]
@@ -125,8 +138,9 @@ def _statements(body: Checked) -> tuple[tree.Statement, ...]:
 class _SynapseWriter(CText):
     """Writes the function of one text."""
 
-    def __init__(self, texts: SynapseTexts, name: str) -> None:
+    def __init__(self, texts: SynapseTexts, name: str, neighbours: bool) -> None:
         super().__init__("float64")
+        self.neighbours = neighbours and not texts.is_light(name)
         self.texts, self.text = texts, name
         self.vectors = {f"pre_{one}" for one, size in texts.states.items() if size}
 
@@ -229,7 +243,7 @@ class _SynapseWriter(CText):
         read = [name for side, name in texts.read(self.text) if side == "pre"]
         constants = [*self._of_target(body)]
         before = self._lines(body, constants) + [f"(void){one.name};" for one in constants]
-        lines = ["const int nd_q = nd_source[nd_p];"] if read else []
+        lines = []
         for name in read:
             if texts.states[name] is None:
                 lines.append(f"const real pre_{name} = (real)nd_at_pre_{name}[nd_q];")
@@ -256,7 +270,16 @@ class _SynapseWriter(CText):
             lines.append("nd_counts[nd_p] = nd_count;")
         if texts.texts[self.text].when == CHANGED:
             lines.append("nd_left |= nd_count != 0;")
-        return [*before, *block(self._loop(), lines)]
+        listed = ["const int nd_q = nd_source[nd_p];"] if read else []
+        if not self.neighbours:
+            return [*before, *block(self._loop(), [*listed, *lines])]
+        near = ["const long long nd_q = nd_near + nd_p;"]
+        return [
+            *before,
+            *_ARE_NEIGHBOURS,
+            *block("if (!nd_apart)", block(self._loop(), [*near, *lines])),
+            *block("else", block(self._loop(), [*listed, *lines])),
+        ]
 
     def _lines(self, body: Checked, some: Sequence[tree.Statement]) -> list[str]:
         """Return the translation of some statements of a text."""

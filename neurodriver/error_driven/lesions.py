@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from neurodriver.run.lpu import LPU
 
 Bools = NDArray[np.bool_]
+Reals = NDArray[np.float64]
 
 KEPT = {"Ext", "Driven", *OF_POOLS, *(state for state, _ in LEVELS.values())}
 """States that a unit keeps when it is switched off: they are given, or are those of its layer."""
@@ -41,6 +42,10 @@ class Lesions:
     ----------
     on : dict of str to (units,) bool
         Layer -> which of its units are on.
+    counts : dict of str to int
+        Layer -> how many of its units are on.
+    layers : set of str
+        Layers with units that are off.
     """
 
     def __init__(self, network: Network, lpu: LPU, synapses: PathSynapses) -> None:
@@ -48,6 +53,12 @@ class Lesions:
         self.on: dict[str, Bools] = {
             name: np.ones(layer.count, bool) for name, layer in network.layers.items()
         }
+        self.counts = {name: layer.count for name, layer in network.layers.items()}
+        self.layers: set[str] = set()
+
+    def counted(self, layer: str, values: Reals) -> Reals:
+        """Return the values of those units of a layer that are on, (items, units)."""
+        return values[:, self.on[layer]] if layer in self.layers else values
 
     def switch(self, layer: NetworkLayer, units: ArrayLike, averages: Averages) -> None:
         """Switch units of a layer off where ``units`` is true, and all others on."""
@@ -58,6 +69,8 @@ class Lesions:
             raise RequestError(f"layer {quoted(layer.name)}: {want}, got {got}")
         off = np.broadcast_to(given.ravel(), layer.count)
         self.on[layer.name] = averages.on = on = ~off
+        self.counts[layer.name] = int(np.count_nonzero(on))
+        self.layers = {name for name, one in self.on.items() if not one.all()}
         self._synapses.lesion(layer, self.on)
         population = self._lpu[layer.name]
         named = any(layer in one.inhibited_as for one in self._network.layers.values())

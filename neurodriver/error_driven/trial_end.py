@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from .lesions import Lesions
 
 Reals = NDArray[np.float64]
 
@@ -26,8 +29,8 @@ class TrialEnd:
         Number of the first unit of each layer, and the number of units.
     targets : mapping of str to (int, slice)
         Layer with a target -> its number, and where its units are among those of such layers.
-    on : sequence of (units,) bool
-        Which units of each layer count; the activity of all others is 0.
+    lesions : Lesions
+        Which units of each layer are on; the activity of all others is 0.
     """
 
     def __init__(
@@ -35,10 +38,10 @@ class TrialEnd:
         read: Mapping[str, NDArray[Any]],
         first: Sequence[int],
         targets: Mapping[str, tuple[int, slice]],
-        on: Sequence[NDArray[np.bool_]],
+        lesions: Lesions,
     ) -> None:
-        self._read, self._first, self._targets, self._on = read, first, targets, on
-        self._counts = [max(int(np.count_nonzero(one)), 1) for one in on]
+        self._read, self._first, self._targets, self._lesions = read, first, targets, lesions
+        self._counts = [max(count, 1) for count in lesions.counts.values()]
 
     @cached_property
     def greatest(self) -> Reals:
@@ -67,9 +70,7 @@ class TrialEnd:
         number, units = self._targets[layer]
         minus, plus = (self._read[name][:, units].astype(np.float64) for name in ("ActM", "ActP"))
         after = self._means("ActBeforeP", [units], [self._counts[number]])
-        on = self._on[number]
-        if not on.all():
-            minus, plus = minus[:, on], plus[:, on]
+        minus, plus = (self._lesions.counted(layer, values) for values in (minus, plus))
         return minus, plus, (self.means[:, number, None], after)
 
     def _means(self, name: str, layers: Sequence[slice], counts: Sequence[int]) -> Reals:

@@ -154,7 +154,9 @@ class Trials:
         self._levels.write(levels, self.items)
         if self._write_inputs is not None:
             for name, units in self._shows.items():
-                self._inputs[:, units] = self._shown.get(name, 0.0) * self.lesions.on[name]
+                self._inputs[:, units] = self._shown.get(name, 0.0)
+                if name in self.lesions.layers:
+                    self._inputs[:, units] *= self.lesions.on[name]
             self._write_inputs(self._inputs[0] if self.items is None else self._inputs)
         for name, layer in self.network.layers.items():
             from_cycle = self._clamped_from(layer) if name in self._shown else NEVER
@@ -239,14 +241,14 @@ class Trials:
     def statistics(self) -> dict[str, Reals]:
         """Return the errors and the correlation of this trial, (items,) each."""
         if self._statistics is None:
-            end, on, layers = self.states(), self.lesions.on, self.network.layers
+            end, layers, off = self.states(), self.network.layers, self.lesions
             self._statistics = joined(
                 [
                     target_statistics(
-                        *end.of_target(name), values[:, on[name]], layers[name].driver is not None
+                        *end.of_target(name), off.counted(name, values), bool(layers[name].driver)
                     )
                     for name, values in self._shown.items()
-                    if name in self._targets and on[name].any()
+                    if name in self._targets and off.counts[name]
                 ]
             )
         return dict(self._statistics)
@@ -257,8 +259,7 @@ class Trials:
             read = self._read()
             if self.items is None:
                 read = {name: values[None] for name, values in read.items()}
-            on = [*self.lesions.on.values()]
-            self._end = TrialEnd(read, self._first, self._targets, on)
+            self._end = TrialEnd(read, self._first, self._targets, self.lesions)
         return self._end
 
     def _send_context(self, one: ContextPath) -> None:
