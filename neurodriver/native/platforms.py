@@ -115,3 +115,12 @@ def platform_of(system: str, machine: str) -> Platform:
 def this_platform() -> Platform:
     """Return how libraries are made on this machine."""
     return platform_of(platform.system(), platform.machine())
+
+
+def step_loop_flags() -> tuple[str, ...]:
+    """Return further flags of the step loop, which calls kernels and copies.
+
+    More optimization makes it no faster. Headers of C++17 take half the time. Systems other than
+    Linux need those of C++20 to let threads sleep.
+    """
+    return ("-O1", *(("-std=c++17",) if platform.system() == "Linux" else ()))

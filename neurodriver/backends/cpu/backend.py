@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes as ct
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
@@ -17,6 +16,7 @@ from ...errors import ModelError, NeurodriverError, StepInterrupted
 from ...native.addresses import host_array
 from ...native.compiler import Source, begin, build, find_compiler
 from ...native.headers import header
+from ...native.platforms import step_loop_flags
 from ...plan.arrays import Key
 from ...plan.program import Program
 from ...plan.unit import Unit
@@ -43,12 +43,6 @@ _SPARE_EVENTS = 1 << 16
 """Events of a thread that there is room for beyond those of one step."""
 
 _TRIAD_BYTES, _BLOCKS, _TRIAD_SECONDS = 192e6, 16, 0.08
-
-STEP_LOOP = ("-O1", *(("-std=c++17",) if sys.platform == "linux" else ()))
-"""Further flags of the step loop, which calls kernels and copies; more make it no faster.
-
-Headers of C++17 take half the time. Other systems need those of C++20 to let threads sleep.
-"""
 
 _i64, _ptr = ct.c_longlong, ct.c_void_p
 
@@ -106,7 +100,7 @@ def begin_building(dtype: str) -> None:
 
 def _step_loop(dtype: str) -> Source:
     real = "float" if dtype == "float32" else "double"
-    return header("backends/cpu/runtime.cpp"), (f"-DREAL={real}", *STEP_LOOP)
+    return header("backends/cpu/runtime.cpp"), (f"-DREAL={real}", *step_loop_flags())
 
 
 def as_table(kind: type[ct.Structure], rows: Any) -> Any:
