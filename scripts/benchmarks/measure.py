@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from neurodriver import LPU, system
-from neurodriver.backends.cpu.backend import STEP_LOOP
 from neurodriver.backends.cpu.triad import triad as triad
 from neurodriver.native.compiler import build, find_compiler
 from neurodriver.native.headers import header
+from neurodriver.native.platforms import step_loop_flags
 
 HERE = Path(__file__).parent
 WINDOW = 0.25
@@ -44,7 +44,7 @@ def seconds_per_step(lpu: LPU, windows: int = 5) -> list[float]:
 def barrier(threads: int) -> float:
     """Return the seconds of one barrier of the step loop, best of five."""
     text = header("backends/cpu/runtime.cpp")
-    library = build([(text, ("-DREAL=double", *STEP_LOOP))])[0]
+    library = build([(text, ("-DREAL=double", *step_loop_flags()))])[0]
     library.nd_barrier_seconds.restype = ct.c_double
     count, rounds = ct.c_longlong(threads), ct.c_longlong(20000)
     return min(library.nd_barrier_seconds(count, rounds) for _ in range(5))
