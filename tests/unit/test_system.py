@@ -157,11 +157,16 @@ import ctypes, fcntl, multiprocessing, multiprocessing.connection, h5py  # they 
 held = {}
 
 def inode(fd):
-    return os.fstat(fd).st_ino
+    try:
+        return os.fstat(fd).st_ino
+    except OSError:
+        return None
 
 def locking(fd, mode, count):
-    if held.setdefault(inode(fd), fd) != fd:
+    other = held.get(inode(fd), fd)
+    if other != fd and inode(other) == inode(fd):  # else it was closed, and its number is free
         raise PermissionError(13, "locked")
+    held[inode(fd)] = fd
 
 def open_files():
     return {os.path.realpath(f"/proc/self/fd/{fd}") for fd in os.listdir("/proc/self/fd")}
