@@ -126,16 +126,9 @@ class ComputedConnections:
 
     def functions(self) -> dict[str, list[str]]:
         """Return the member functions: heads and lines."""
-        four = ", ".join(f"(int)code(nd_p + {i})" for i in range(4))
-        more = ", ".join(f"multiple(nd_p + {i}, 0)" for i in range(4))
         return {
             **self.members(),
             "nd_outgoing outgoing(long long nd_source)": self.of_source(),
             "unsigned code(long long nd_p)": self.code(),
             "int multiple(long long nd_p, unsigned nd_q)": self.multiple(),
-            "int4 codes(long long nd_p)": [f"return make_int4({four});"],
-            "int4 multiples(long long nd_p, unsigned nd_now, int4 nd_codes)": [
-                "(void)nd_now, (void)nd_codes;",
-                f"return make_int4({more});",
-            ],
         }

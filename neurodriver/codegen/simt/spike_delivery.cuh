@@ -128,9 +128,9 @@ ND_FN int4 nd_four_in_units(const double *exact, const double *per_unit, unsigne
     return all;
 }
 
-/* A warp delivers along connections begin .. begin + length - 1, at most ND_FOURS of them. It loads
- * all of them first, in vectors of four; elements outside the range are ignored. */
-template <class Delivery> ND_FN void nd_deliver(long long begin, int length, unsigned now, int more)
+/* A warp delivers along connections begin .. begin + length - 1 that are stored, at most ND_FOURS of
+ * them. It loads all of them first, in vectors of four; elements outside the range are ignored. */
+template <class Delivery> ND_FN void nd_deliver_stored(long long begin, int length, unsigned now, int more)
 {
     const unsigned long long policy = nd_slots_stay();
     const int before = (int)begin & 3;
@@ -152,6 +152,23 @@ template <class Delivery> ND_FN void nd_deliver(long long begin, int length, uns
     }
 }
 
+/* The same along connections that are computed, one after the other: four side by side would need
+ * more registers than a thread has. */
+template <class Delivery> ND_FN void nd_deliver_computed(long long begin, int length, unsigned now, int more)
+{
+    const unsigned long long policy = nd_slots_stay();
+    for (int i = nd_lane(); i < length; i += 32) {
+        const unsigned q = now + Delivery::code(begin + i);
+        nd_add(0, 1, Delivery::at(q), Delivery::multiple(begin + i, q), more, policy);
+    }
+}
+
+template <class Delivery> ND_FN void nd_deliver(long long begin, int length, unsigned now, int more)
+{
+    if constexpr (Delivery::computed) nd_deliver_computed<Delivery>(begin, length, now, more);
+    else nd_deliver_stored<Delivery>(begin, length, now, more);
+}
+
 /* Delivers what is due in the next step: along the connections of all threads of a warp, packed. */
 template <class Delivery> ND_FN void nd_send_near(unsigned now, const nd_outgoing &outgoing)
 {
@@ -169,11 +186,12 @@ template <class Delivery> ND_FN void nd_send_near(unsigned now, const nd_outgoin
     const int end = nd_sum_up_to_here(outgoing.near), total = nd_from(end, 31);
     const long long begin = outgoing.begin - (end - outgoing.near);
     const unsigned long long policy = nd_slots_stay();
-    for (int base = 0; base < total; base += 32 * ND_ROUNDS) {
-        unsigned q[ND_ROUNDS];
-        int m[ND_ROUNDS], more[ND_ROUNDS];
+    constexpr int rounds = Delivery::computed ? 1 : ND_ROUNDS;
+    for (int base = 0; base < total; base += 32 * rounds) {
+        unsigned q[rounds];
+        int m[rounds], more[rounds];
         ND_UNROLL
-        for (int j = 0; j < ND_ROUNDS; ++j) {
+        for (int j = 0; j < rounds; ++j) {
             const int mine = base + j * 32 + nd_lane(), i = mine < total ? mine : total - 1;
             int from = 0;   /* first thread whose connections end after i */
             ND_UNROLL
@@ -185,7 +203,7 @@ template <class Delivery> ND_FN void nd_send_near(unsigned now, const nd_outgoin
             more[j] = nd_from(outgoing.more, from);
         }
         ND_UNROLL
-        for (int j = 0; j < ND_ROUNDS; ++j)
+        for (int j = 0; j < rounds; ++j)
             nd_add((unsigned)(base + j * 32 + nd_lane()), (unsigned)total, Delivery::at(q[j]), m[j], more[j], policy);
     }
 }

@@ -196,7 +196,9 @@ def _members(delivery: Delivery, arguments: Arguments) -> list[str]:
             f"return {slots} + umin(nd_q, nd_q - nd_end);",
         ],
     }  # fmt: skip
-    lines = [f"typedef {slot} slot;", f"enum {{ number = ND_DELIVERY, shared = {shared} }};"]
+    computed = int(isinstance(delivery.gather, ComputedThere))
+    numbers = f"number = ND_DELIVERY, shared = {shared}, computed = {computed}"
+    lines = [f"typedef {slot} slot;", f"enum {{ {numbers} }};"]
     for head, body in functions.items():
         needs = any("nd_a->" in line for line in body)
         table = ["const auto *nd_a = nd_steady;"] if needs else []
