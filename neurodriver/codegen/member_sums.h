@@ -21,8 +21,8 @@ ND_FN void nd_add_to_sum(long long *at, long long units)
 }
 #endif
 
-ND_FN real nd_sum_of(const long long *at, real multiple) { return (real)nd_load_sum(at) * multiple; }
-ND_FN real nd_mean_of(const long long *at, real multiple, int members)
+ND_FN real nd_sum_of(long long units, real multiple) { return (real)units * multiple; }
+ND_FN real nd_mean_of(long long units, real multiple, int members)
 {
-    return members ? nd_sum_of(at, multiple) / (real)members : 0;
+    return members ? nd_sum_of(units, multiple) / (real)members : 0;
 }

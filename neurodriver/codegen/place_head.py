@@ -71,7 +71,9 @@ class PlaceHead:
 
     def head(self) -> list[str]:
         """Declare rows, sizes, positions, tables and fields."""
-        lines = [line for one in self.place.reached.values() for line in self._reached(one)]
+        reached = self.place.reached.values()
+        lines = [line for one in reached for line in self._reached(one)]
+        lines += [line for one in reached if one.sums for line in self._value(one, one.sums)]
         for one in self.place.look_ups.values():
             lines += self._look_up(one)
         return [*lines, *(line for name in self.place.fields for line in self._field(name))]
@@ -113,15 +115,30 @@ class PlaceHead:
         ]
         if pool.groups.count > 1:
             return lines
-        value = self.reduced(one, pool, "0")  # once for all components
-        return [*lines, f"const real nd_pool_{one.label} = {value}; (void)nd_pool_{one.label};"]
+        label = one.label
+        return [
+            *lines,
+            f"const long long nd_units_{label} = nd_load_sum(nd_sums_{label});",
+            f"const int nd_many_{label} = nd_members_{label}[0]; (void)nd_many_{label};",
+        ]
+
+    @staticmethod
+    def _value(one: Reached, pool: MemberSum) -> list[str]:
+        """Compute the value of a pool without groups, once for all components.
+
+        The integers of all such pools are loaded before, so that a GPU waits for them once.
+        """
+        if pool.groups.count > 1:
+            return []
+        units, members = f"nd_units_{one.label}", f"nd_many_{one.label}"
+        value = _reduced(pool, units, members)
+        return [f"const real nd_pool_{one.label} = {value}; (void)nd_pool_{one.label};"]
 
     @staticmethod
     def reduced(one: Reached, pool: MemberSum, cell: str) -> str:
         """Return the value of a group of a pool that its members add to."""
-        given = f"nd_sums_{one.label} + ({cell}), (real){pool.multiple!r}"
-        mean = f"nd_mean_of({given}, nd_members_{one.label}[{cell}])"
-        return mean if pool.mean else f"nd_sum_of({given})"
+        units = f"nd_load_sum(nd_sums_{one.label} + ({cell}))"
+        return _reduced(pool, units, f"nd_members_{one.label}[{cell}]")
 
     def _row(self, one: Reached, variable: str, step: str) -> str:
         """Return where the cells of a population begin in the row of a step."""
@@ -248,3 +265,9 @@ class PlaceHead:
     def is_beside(self, index: tree.Expression, count: int) -> bool:
         """Whether an index is that of a thread's own cell, along the axis of its cells."""
         return index == tree.Path(("here", self.beside)) and self.is_inside(index, count)
+
+
+def _reduced(pool: MemberSum, units: str, members: str) -> str:
+    """Return the value of a group whose members have added so many units."""
+    given = f"{units}, (real){pool.multiple!r}"
+    return f"nd_mean_of({given}, {members})" if pool.mean else f"nd_sum_of({given})"
