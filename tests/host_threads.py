@@ -62,6 +62,7 @@ template <class T> static void nd_four(const T *from, T *to)
     for (int i = 0; i < 4; ++i) to[i] = from[i];
 }
 template <class T> T __ldg(const T *p) { return *p; }
+template <class T> T __ldcg(const T *p) { return *p; }
 template <class T> struct nd_fixed {
     const T *at;
     nd_fixed(const T *p) : at(p) {}

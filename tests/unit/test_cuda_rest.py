@@ -21,7 +21,10 @@ def test_states_that_a_text_reads_in_some_steps_only() -> None:
     units = generate(compile_circuit(circuit_of(four_units()), 1e-3, "float32", target=CUDA)).tasks
     text = next(unit.kernel.text for unit in units if "real nd_v_Vm[" in unit.kernel.text)
     rested = {"ActM", "ActP", "CaDBefore", "bins__0", "bins__19"}
-    assert all(f"real &{one} = ND_RESTS({one}, nd_place);" in text for one in rested)
+    assert all(f"real {one} = ND_RESTS({one}, nd_place);" in text for one in rested)
+    loads = [text.index(f"real bins__{i} = ND_RESTS(bins__{i}, nd_place);") for i in range(20)]
+    stores = [text.index(f"ND_RESTS(bins__{i}, nd_place) = bins__{i};") for i in range(20)]
+    assert max(loads) < min(stores)  # no load waits for another
     assert all(f"ND_LATE_ARRAY(nd_s_{one}, " in text for one in rested)
     assert "ND_RESTS(CaP" not in text and "ND_LATE_ARRAY(nd_s_CaP" not in text
     assert "ND_LATE_NUMBER(gi, " in text

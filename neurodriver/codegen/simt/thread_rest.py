@@ -109,8 +109,11 @@ class ThreadRest:
             return None
         # a compiler would compute all addresses before, and keep them in registers
         lines = ["int nd_place = nd_at;", 'asm volatile("" : "+r"(nd_place));']
-        lines += [f"real &{name} = ND_RESTS({name}, nd_place);" for name in found]
+        # all are loaded before the first one is stored: no load waits for another
+        lines += [f"real {name} = ND_RESTS({name}, nd_place);" for name in found]
         lines += self.translator.statements(node.then)
+        changed = assigned(node)
+        lines += [f"ND_RESTS({name}, nd_place) = {name};" for name in found if name in changed]
         test = products("nd_rested", found) if self._tests else []
         condition = f"if (nd_live[nd_i] && ({self.translator.expression(node.condition)}))"
         return [condition, "{", *(f"    {line}" for line in [*lines, *test]), "}"]

@@ -201,7 +201,8 @@ class ThreadText:
         body = [f"nd_v_{name}[nd_i] = nd_p_{name}[nd_at];" for name in self.varied]
         for name in self.moved:
             where = f"nd_old_{name}" if name in c.spec.published else f"nd_s_{name}"
-            body.append(f"nd_v_{name}[nd_i] = {where}[nd_at];")
+            # once a step: the L1 cache is left to what is read more often
+            body.append(f"nd_v_{name}[nd_i] = __ldcg({where} + nd_at);")
         body += self.rest.load()
         body += [f"nd_began_{n}[nd_i] = nd_v_{n}[nd_i];" for n in self.compared]
         body += [line for r in self.reads for line in r.load()]
