@@ -89,8 +89,11 @@ def check_plan(
     st.booleans(),
 )
 def test_all_is_done_once(counts: list[int], processors: int, clusters: bool) -> None:
-    """Every component, and every piece of what enters and leaves, has one warp."""
-    units = [unit(count, i) for i, count in enumerate(counts)]
+    """Every component, and every piece of what enters and leaves, has one warp.
+
+    A warp has the items of the first stage first: it does not look for those of a stage.
+    """
+    units = [replace(unit(count, i), stage=(i + 1) % 3) for i, count in enumerate(counts)]
     plan = schedule.choose(units, processors, clusters)
     check_plan(plan, processors, clusters, units)
     lists = warp_items.distribute(plan, units, flat(OTHERS))
@@ -102,6 +105,8 @@ def test_all_is_done_once(counts: list[int], processors: int, clusters: bool) ->
     for begin, end in zip(lists.offsets, lists.offsets[1:], strict=False):
         own = lists.items[begin:end, 0] >= 0
         assert not (np.diff(own.astype(int)) > 0).any()  # components first
+        stages = [units[what].stage for what in lists.items[begin:end, 0][own]]
+        assert stages == sorted(stages)
         assert not plan.shape.holds or own.sum() <= 1  # they stay in registers
 
 

@@ -118,6 +118,9 @@ def distribute(plan: LaunchPlan, units: Sequence[Task], others: Sequence[Items])
             theirs = order[by_work(work, warps, first)]
         busy = busy + np.bincount(theirs, work, warps)
         items, mine = np.concatenate([items, some]), np.concatenate([mine, theirs])
+    stages = np.array([unit.stage for unit in units], np.int64)
+    ranks = np.argsort(stages[items[:, 0]], kind="stable")  # patches may be of later stages
+    items, mine = items[ranks], mine[ranks]
     rest = np.concatenate(list(others)) if others else np.zeros((0, 4), np.int32)
     first_turns = {DELIVER: 0, SEND: 1, BRING: 1, RECORDED: 3}
     turn = np.array([first_turns.get(what, 2) for what in rest[:, 0].tolist()], np.int64)

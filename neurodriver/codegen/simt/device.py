@@ -296,11 +296,12 @@ def _stage_of(parts: Sequence[Part], stages: int) -> list[str]:
     """Return the function that returns the stage of an item, if a step has several."""
     if stages == 1:
         return []
-    later = [(i, p.stage) for i, p in enumerate(parts) if p.advances and p.stage]
-    cases = [f"case {i}: return {stage};" for i, stage in later]
-    rest = f"default: return what < 0 ? {stages - 1} : 0;"
-    body = block("ND_FN int nd_stage_of(int what)", block("switch (what)", [*cases, rest]))
-    return [f"#define ND_STAGES {stages}", *body]
+    each = ", ".join(str(part.stage if part.advances else 0) for part in parts)
+    return [
+        f"#define ND_STAGES {stages}",
+        f"__constant__ const unsigned char nd_stages[] = {{{each}}};",
+        f"ND_FN int nd_stage_of(int what) {{ return what < 0 ? {stages - 1} : nd_stages[what]; }}",
+    ]
 
 
 def with_integers(text: str, integers: Sequence[int | None]) -> str:

@@ -1,16 +1,22 @@
 
-/* The items of a warp in step k, stage by stage, where no warp holds its components. For tests any of
- * them is the first one, where their order means nothing. */
+/* The items of a warp in step k, stage by stage, where no warp holds its components. They lie in this
+ * order, and the next one is loaded while one is done. For tests any of them is the first one, where
+ * their order means nothing. */
 ND_FN void nd_do_items(nd_loop &loop, long long k, long long until)
 {
     const bool sends = ND_GATES && nd_chunk.sending;     /* then it sends before it waits for others */
-    const bool any_order = nd_chunk.fuzz && loop.count && !ND_PATCHES && !sends;
-    const unsigned turn = any_order ? nd_mixed(k) % loop.count : 0;
-    for (int stage = 0; stage < ND_STAGES; ++stage) {
+    const int count = ND_WINDOW ? loop.from : loop.count;
+    const bool any_order = nd_chunk.fuzz && count && !ND_PATCHES && !sends;
+    const int turn = any_order ? (int)(nd_mixed(k) % (unsigned)count) : 0;
+    nd_item next = count ? loop.item(turn) : nd_item{};
+    for (int stage = 0, done = 0; stage < ND_STAGES; ++stage) {
         if (stage) loop.barrier();
-        for (int i = 0; i < loop.count; ++i) {
-            const int at = i + turn < loop.count ? i + turn : i + turn - loop.count;
-            const nd_item item = loop.item(at);
+        for (int i = any_order ? 0 : done; i < count; ++i) {
+            const nd_item item = next;
+            if (ND_STAGES > 1 && !any_order && nd_stage_of(item.what) > stage) break;
+            done = i + 1;
+            const int then = done + turn < count ? done + turn : done + turn - count;
+            if (any_order || done < count) next = loop.item(then);
             if (ND_STAGES > 1 && nd_stage_of(item.what) != stage) continue;
             if (item.what >= 0) nd_do_unit(item, k, until);
             else if (!ND_WINDOW) nd_do_other(item, k, loop.end, loop.window_end);
