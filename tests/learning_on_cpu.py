@@ -84,7 +84,10 @@ static void nd_add(unsigned i, unsigned end, T *to, int more, int times, unsigne
 _TAIL = """
 static int nd_phase, nd_lo, nd_hi;
 static long long nd_last;
-static void nd_learn_here() { nd_learn_of<learning>(nd_phase, nd_lo, nd_hi, nd_last); }
+struct nd_part_here {
+    template <int phase> void run() const { nd_learn_of<learning, phase>(nd_lo, nd_hi, nd_last); }
+};
+static void nd_learn_here() { nd_do_part(nd_phase, nd_part_here{}); }
 extern "C" int run(int phase, int lo, int hi, long long last, int warps, const int *order)
 {
     nd_phase = phase, nd_lo = lo, nd_hi = hi, nd_last = last, nd_all_warps = warps;

@@ -310,10 +310,10 @@ struct nd_loop {
 
 #if ND_LEARNS
     /* One part of a turn of learning (`phase`, see learning.cuh). Rows lo .. hi are new. */
-    ND_MEMBER void learn(int phase, long long lo, long long hi)
+    template <int phase> ND_MEMBER void learn(long long lo, long long hi)
     {
         if (nd_chunk.fuzz) nd_dawdle(hi + phase);
-        nd_learn(phase, (int)lo, (int)hi, last);
+        nd_learn<phase>((int)lo, (int)hi, last);
         timer.add(ND_SPIKES);
     }
 
@@ -322,9 +322,9 @@ struct nd_loop {
     {
         const int texts = nd_sums_due(n) ? ND_SUMS : 0;
         for (int i = 0; i < texts; ++i) {
-            learn(ND_LEARN_SUM, i, n);
+            learn<ND_LEARN_SUM>(i, n);
             barrier();
-            learn(ND_LEARN_TEXT, i, n);
+            learn<ND_LEARN_TEXT>(i, n);
             barrier();
         }
     }
@@ -332,24 +332,24 @@ struct nd_loop {
     /* The arrivals of steps lo .. hi, whose rows are new. */
     ND_MEMBER void learn_arrivals(long long lo, long long hi)
     {
-        if (!ND_DIRECT) learn(ND_LEARN_SCAN, lo, hi), barrier();
+        if (!ND_DIRECT) learn<ND_LEARN_SCAN>(lo, hi), barrier();
         learn_from_sums(hi);
-        learn(ND_LEARN_ARRIVE, lo, hi);
+        learn<ND_LEARN_ARRIVE>(lo, hi);
     }
 
     /* Those of the first step of a launch. */
     ND_MEMBER void learn_first()
     {
         if (!ND_WINDOW) return;     /* launches of their own do that */
-        if (!ND_DIRECT) learn(ND_LEARN_SCAN, first, first), barrier();
+        if (!ND_DIRECT) learn<ND_LEARN_SCAN>(first, first), barrier();
         if (ND_EVERY || ND_DIRECT) {
-            learn(ND_LEARN_BEFORE, first, first);
+            learn<ND_LEARN_BEFORE>(first, first);
             barrier();
             learn_from_sums(first);
         }
-        learn(ND_LEARN_ARRIVE, first, first);
+        learn<ND_LEARN_ARRIVE>(first, first);
         barrier();
-        learn(ND_LEARN_AFTER, first, first);
+        learn<ND_LEARN_AFTER>(first, first);
     }
 #else
     ND_MEMBER void learn_first() {}
@@ -381,7 +381,7 @@ struct nd_loop {
 #if ND_LEARNS
             if (newest > k) {
                 barrier();
-                learn(ND_LEARN_AFTER, k + 1, newest);
+                learn<ND_LEARN_AFTER>(k + 1, newest);
                 return;
             }
 #endif

@@ -387,8 +387,8 @@ def _learn(parts: Sequence[Part], shape: Shape) -> list[str]:
         return []
     due = " || ".join(f"n % {steps} == 0" for one in shape.sums for steps in one) or "false"
     sums = block("ND_FN bool nd_sums_due(long long n)", [f"return n > 0 && ({due});"])
-    head = "ND_APART void nd_learn(int phase, int lo, int hi, long long last)"
-    call = "nd_learn_of<nd_part_{}::learning>(phase, lo, hi, last);"
+    head = "template <int phase> ND_APART void nd_learn(int lo, int hi, long long last)"
+    call = "nd_learn_of<nd_part_{}::learning, phase>(lo, hi, last);"
     return [*sums, *block(head, [call.format(n) for n in learning])]
 
 

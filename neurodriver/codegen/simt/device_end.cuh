@@ -123,6 +123,15 @@ ND_FN void nd_open(const nd_item *items, const int *offsets, long long k, int ph
 static __device__ unsigned nd_settled;     /* arrivals when the last launch had ended */
 #endif
 
+#if ND_LEARNS
+/* A part of a turn of learning that is a launch of its own. */
+struct nd_part_alone {
+    int lo, hi;
+    long long last;
+    template <int phase> ND_MEMBER void run() const { nd_learn<phase>(lo, hi, last); }
+};
+#endif
+
 /* Advance steps first .. last - 1 of a chunk that ends before step `end`. */
 extern "C" __global__ void __launch_bounds__(ND_THREADS, ND_RESIDENT)
 nd_advance(const nd_item *items, const int *offsets, long long first, long long last, long long end,
@@ -143,7 +152,7 @@ nd_advance(const nd_item *items, const int *offsets, long long first, long long 
 #endif
 #if ND_LEARNS
     if (parts & ND_LEARN) {
-        nd_learn(parts >> ND_LEARN_PHASE, (int)first, (int)last - 1, last);
+        nd_do_part(parts >> ND_LEARN_PHASE, nd_part_alone{(int)first, (int)last - 1, last});
         return;
     }
 #endif

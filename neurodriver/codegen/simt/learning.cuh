@@ -292,23 +292,32 @@ template <class Learning> ND_FN void nd_arrive_directly(int n)
     if (count < 0) nd_learn_in<Learning, ND_LEARN_VISIT>(n, n, n);
     else if (nd_ballot(count > 0)) nd_deliver_found<Learning>(n, count);
 }
-template <class Learning> ND_FN void nd_learn_of(int phase, int lo, int hi, long long last)
+/* A part of a turn, by the warps of a set of connections. Each part is a function of its own: a number
+ * of the part would be an argument that waits in memory. */
+template <class Learning, int phase> ND_FN void nd_learn_of(int lo, int hi, long long last)
 {
     const int warp = nd_own_warp() - Learning::first_warp();
     if (warp < 0 || warp >= Learning::warps()) return;
-    switch (phase) {
-    case ND_LEARN_SCAN: nd_learn_in<Learning, ND_LEARN_SCAN>(lo, hi, last); break;
-    case ND_LEARN_BEFORE: nd_learn_in<Learning, ND_LEARN_BEFORE>(lo, hi, last); break;
-    case ND_LEARN_ARRIVE:
+    if constexpr (phase == ND_LEARN_ARRIVE) {
         if (ND_DIRECT) nd_arrive_directly<Learning>(hi);
         else if (!nd_learn_in<Learning, ND_LEARN_ARRIVE>(lo, hi, last)) nd_learn_in<Learning, ND_LEARN_VISIT>(lo, hi, last);
-        break;
-    case ND_LEARN_AFTER:
+    } else if constexpr (phase == ND_LEARN_AFTER) {
         if (!ND_DIRECT || Learning::made().after()) nd_learn_in<Learning, ND_LEARN_AFTER>(lo, hi, last);
-        break;
-    case ND_LEARN_SETTLE: nd_learn_in<Learning, ND_LEARN_SETTLE>(lo, hi, last); break;
-    case ND_LEARN_SUM: nd_learn_in<Learning, ND_LEARN_SUM>(lo, hi, last); break;
-    case ND_LEARN_TEXT: nd_learn_in<Learning, ND_LEARN_TEXT>(lo, hi, last); break;
-    default: nd_learn_in<Learning, ND_LEARN_SWEEP>(lo, hi, last);
+    } else
+        nd_learn_in<Learning, phase>(lo, hi, last);
+}
+
+/* Calls what does a part of a turn, where the program knows the part as a number only. */
+template <class Each> ND_FN void nd_do_part(int part, const Each &each)
+{
+    switch (part) {
+    case ND_LEARN_SCAN: each.template run<ND_LEARN_SCAN>(); break;
+    case ND_LEARN_BEFORE: each.template run<ND_LEARN_BEFORE>(); break;
+    case ND_LEARN_ARRIVE: each.template run<ND_LEARN_ARRIVE>(); break;
+    case ND_LEARN_AFTER: each.template run<ND_LEARN_AFTER>(); break;
+    case ND_LEARN_SETTLE: each.template run<ND_LEARN_SETTLE>(); break;
+    case ND_LEARN_SUM: each.template run<ND_LEARN_SUM>(); break;
+    case ND_LEARN_TEXT: each.template run<ND_LEARN_TEXT>(); break;
+    default: each.template run<ND_LEARN_SWEEP>();
     }
 }

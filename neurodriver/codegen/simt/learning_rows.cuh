@@ -167,13 +167,21 @@ template <class Synapses, typename Code, typename Slot> struct nd_learning_rows 
         else found[row] = 0;
     }
 
+    ND_MEMBER int2 scan_of(int row, bool one_each) const
+    {
+        return one_each || row >= rows ? make_int2(0, 0) : __ldg(scanned + row);
+    }
+
     ND_MEMBER void find_arrivals(int lo, int hi)
     {
         const int mine = warps - 1 - warp();       /* the others have the targets */
         const bool one_each = rows <= threads();   /* then the numbers of its source row are always loaded */
+        int2 next = scan_of(mine * ND_WARP + nd_lane(), one_each);
         ND_ROLLED
         for (int base = mine * ND_WARP; base < rows; base += warps * ND_WARP) {
             const int row = base + nd_lane();
+            const int2 scan = next;
+            next = scan_of(row + warps * ND_WARP, one_each);    /* while spikes are looked for */
             unsigned bits = 0;
             int spikes = 0, length = 0;
             long long first = 0;
@@ -181,8 +189,7 @@ template <class Synapses, typename Code, typename Slot> struct nd_learning_rows 
                 const bool arrived = found[row] != 0;
                 nd_source_row r = {};
                 if (one_each) r = row_of(row);
-                const int2 of = one_each ? make_int2(r.element, r.a) : __ldg(scanned + row);
-                const int element = of.x, a = of.y;
+                const int element = one_each ? r.element : scan.x, a = one_each ? r.a : scan.y;
                 for (int n = lo; n <= hi; n += ND_LOOK) {
                     real x[ND_LOOK];
                     for (int i = 0; i < ND_LOOK; ++i) x[i] = n + i <= hi ? from.at(n + i - a, element) : (real)0;
