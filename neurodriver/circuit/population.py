@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from itertools import count as counted
@@ -401,15 +400,25 @@ def _named(populations: object, circuit: str) -> list[Population]:
             numbered = (f"{one.model.__name__}_{number}" for number in counted())
             one.named(next(name for name in numbered if name not in taken))
             taken.add(one.name)
-    times = Counter(one.name for one in given)
-    twice = {name for name in times if times[name] > 1}
-    if twice:
-        some = ", ".join(map(quoted, sorted(twice)))
-        raise CircuitError(f"{circuit}: several populations have the name {some}; names are unique")
+    _check_names(given, circuit)
     return given
 
 
 _OTHERS = "for columns use Circuit.from_arrays"
+
+
+def _check_names(given: list[Population], circuit: str) -> None:
+    """Raise CircuitError where several populations have one name: it tells where they stand."""
+    places: dict[str, list[str]] = {}
+    for place, one in enumerate(given):
+        places.setdefault(one.name, []).append(f"{place} ({one.model.__name__})")
+    faults = Faults(circuit)
+    for name, some in places.items():
+        if len(some) > 1:
+            last = some[-1] if len(some) < 5 else f"{len(some) - 3} others"
+            where = f"populations {', '.join(some[: min(len(some) - 1, 3)])} and {last}"
+            faults.add(f"{where} have the name {quoted(name)}; names are unique: give others")
+    faults.finish()
 
 
 def _checked_name(name: object) -> str:

@@ -33,11 +33,14 @@ def test_bits_of_the_cpu(kind: str, masked: bool, dtype: str, executor: str) -> 
     assert found == sums(one, dtype=dtype)[0]
 
 
-def test_the_optic_lobe() -> None:
+@pytest.mark.parametrize(
+    ("extent", "dtype"), [(5, "float32"), (30, "float64"), (30, "float32"), (60, "float32")]
+)
+def test_the_optic_lobe(extent: int, dtype: str) -> None:
     bits = []
     for backend in ("cpu", "cuda"):
-        one = optic_lobe.from_rules(5, stored=False)
-        with nd.LPU(one, dt=1e-3, dtype="float32", backend=backend) as lpu:
+        one = optic_lobe.from_rules(extent, stored=False)
+        with nd.LPU(one, dt=1e-3, dtype=dtype, backend=backend) as lpu:
             lpu["R1"].set("V", 0.7)
             lpu.advance(30)
             bits.append({name: np.array(lpu[name].get("r")).tobytes() for name in one.populations})

@@ -123,7 +123,13 @@ ROWS: dict[str, Row] = {
         lambda: type("Other", (Pixel,), {"axes": ("x", "y")}), ModelError, ("Pixel fixed them",),
     ),
     "4 two populations of one name": (
-        lambda: nd.Circuit([image(), image()]), nd.CircuitError, ("'a'", "names are unique"),
+        lambda: nd.Circuit([image(), image("b"), image()]), nd.CircuitError,
+        ("populations 0 (Pixel) and 2 (Pixel) have the name 'a'; names are unique",),
+    ),
+    "4 names that several populations have": (
+        lambda: nd.Circuit([image(name) for name in "aababbabb"]), nd.CircuitError,
+        ("populations 0 (Pixel), 1 (Pixel), 3 (Pixel) and 6 (Pixel) have the name 'a'",
+         "populations 2 (Pixel), 4 (Pixel), 5 (Pixel) and 2 others have the name 'b'"),
     ),
     "5 positions that fall": (
         lambda: nd.Axis.at([0, 2, 1]), nd.CircuitError, ("position 1 is 2.0, position 2 is 1.0",),

@@ -42,9 +42,10 @@ def largest(lpu: nd.LPU) -> int:
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_the_optic_lobe_of_the_paper(dtype: str) -> None:
-    """Extent 15: the bits of stored connections, and no array as long as they are."""
-    ways = optic_lobe.from_rules(15, stored=False), optic_lobe.circuit(15)
+@pytest.mark.parametrize(("extent", "edges"), [(15, 1_513_231), (30, 6_022_853)])
+def test_the_optic_lobe_of_the_paper(extent: int, edges: int, dtype: str) -> None:
+    """The bits of stored connections, and no array as long as they are."""
+    ways = optic_lobe.from_rules(extent, stored=False), optic_lobe.circuit(extent)
     bits: list[Any] = []
     for one in ways:
         with nd.LPU(one, 5e-3, dtype=dtype) as lpu:
@@ -53,7 +54,7 @@ def test_the_optic_lobe_of_the_paper(dtype: str) -> None:
             bits.append({name: lpu[name].get("V").tobytes() for name in one.populations})
             if one is ways[0]:
                 assert 5 * largest(lpu) < one.edges
-    assert ways[0].edges == ways[1].edges == 1_513_231
+    assert ways[0].edges == ways[1].edges == edges
     assert bits[0] == bits[1] and len(set(bits[0].values())) > 40
 
 

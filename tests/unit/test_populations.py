@@ -218,9 +218,9 @@ def test_what_makes_no_circuit() -> None:
     for wrong in (one, 3, None, "exc", [one, "inh"], {"exc": 3}):
         with pytest.raises(nd.CircuitError, match=r"[pP]opulation.*use Circuit.from_arrays"):
             nd.Circuit(wrong)
-    with pytest.raises(nd.CircuitError, match="several populations have the name 'exc'"):
+    with pytest.raises(nd.CircuitError, match=r"populations 0 .* and 1 .* have the name 'exc'"):
         nd.Circuit([one, population(2)])
-    with pytest.raises(nd.CircuitError, match="several populations have the name"):
+    with pytest.raises(nd.CircuitError, match=r"populations 0 .* and 1 .* have the name"):
         unnamed = population(2, "")
         nd.Circuit([unnamed, unnamed])
     with pytest.raises(nd.CircuitError, match="the circuit is empty"):
