@@ -27,6 +27,7 @@ import argparse
 import math
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -112,11 +113,13 @@ def network(
     rule: Mapping[str, float] = RULE,
     back: float = DELAY,
     pairs: bool = False,
+    spread: float = 0.0,
 ) -> tuple[nd.Circuit, list[nd.Input], dict[str, range]]:
     """Return the circuit, no inputs, and the neurons of each population.
 
     A synapse sees a spike of its target after ``back`` seconds. With ``pairs``, each pair of
-    neurons is joined with the same probability; otherwise all neurons have as many inputs.
+    neurons is joined with the same probability; otherwise all neurons have as many inputs. The
+    weights that learn have a standard deviation of ``spread`` times their mean at first.
     """
     weight, inhibition, outside = scaled(inputs)
     excitatory = 4 * neurons // 5
@@ -125,7 +128,9 @@ def network(
     first = FIRST[0] + FIRST[1] * np.random.default_rng(seed).normal(size=neurons)
     e = nd.Population(Driven, excitatory, name="E", initV=first[:excitatory], **given)
     i = nd.Population(Driven, neurons - excitatory, name="I", initV=first[excitatory:], **given)
-    learning = {"plasticity": scaled_rule(inputs, rule), "dendritic": DELAY, "back": back}
+    learning: dict[str, Any] = {"plasticity": scaled_rule(inputs, rule)}
+    learning |= {"dendritic": DELAY, "back": back}
+    learning |= {"weight": nd.Normal(weight, spread * weight)} if spread else {}
     some, few = (
         nd.FixedProbability(n / sources.count, autapses=False)
         if pairs
@@ -135,7 +140,7 @@ def network(
     inhibits = {"receptor": "inh", "weight": -inhibition * weight, "delay": DELAY}
     excites = {"receptor": "exc", "weight": weight, "delay": DELAY}
     links = [
-        nd.Projection(e, e, some, name="learning", **excites, **(learning if learns else {})),
+        nd.Projection(e, e, some, name="learning", **(excites | (learning if learns else {}))),
         nd.Projection(e, i, some, **excites),
         nd.Projection(i, e, few, **inhibits),
         nd.Projection(i, i, few, **inhibits),

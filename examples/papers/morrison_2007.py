@@ -22,6 +22,8 @@ network. The spikes are those of the last 50 s, or of the last 5 s with 1,000 in
     here                     20      45.66     1.62    6.6   0.86    6.8
                             100      45.83     2.91    7.7   0.87    7.7
                             154      45.92     3.24    8.6   0.87    8.7
+    here, --first-sd 3.99    40      45.76     3.94    7.3   0.87    7.4
+                            173      45.94     3.95    8.4   0.87    8.3
     here, 1,000 inputs        5      45.64     1.13    8.8   0.87    8.1
                              10      45.65     1.52    8.8   0.87    7.5
 
@@ -152,15 +154,16 @@ def run_network(
     inputs: int = INPUTS,
     reads: int = 2,
     seed: int = 0,
+    first_sd: float = 0.0,
     dtype: str = "float32",
 ) -> tuple[list[Settled], NDArray[np.float64]]:
     """Return how the network is at some times, each with the spikes since the last, and weights.
 
-    At most two million weights are looked at, evenly over all.
+    At most two million weights are looked at, evenly over all. The first ones have a standard
+    deviation of ``first_sd`` pA.
     """
-    circuit, given, populations = hpc_benchmark.network(
-        neurons, inputs, seed=seed, rule=RULE, back=BACK, pairs=True
-    )
+    rest = {"rule": RULE, "back": BACK, "pairs": True, "spread": first_sd / FIRST}
+    circuit, given, populations = hpc_benchmark.network(neurons, inputs, seed=seed, **rest)
     counted = range(min(COUNTED, len(populations["E"])))
     recorder = nd.MemoryRecorder([("spike_state", [f"E/{number}" for number in counted])])
     unit, found = np.sqrt(INPUTS / inputs), list[Settled]()
@@ -190,6 +193,7 @@ def main() -> None:
     parser.add_argument("--neurons", type=int, default=NEURONS)
     parser.add_argument("--inputs", type=int, default=INPUTS, help="excitatory ones of each neuron")
     parser.add_argument("--reads", type=int, default=2, help="how often weights are looked at")
+    parser.add_argument("--first-sd", type=float, default=0.0, help="of the first weights, pA")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("-o", "--output", type=Path, help="draw a figure")
     arguments = parser.parse_args()
@@ -198,7 +202,9 @@ def main() -> None:
         for name, figures in PUBLISHED.items():
             print(row(name, figures))
         size = arguments.neurons, arguments.inputs, arguments.reads
-        found, weights = run_network(arguments.seconds, *size, arguments.seed)
+        found, weights = run_network(
+            arguments.seconds, *size, arguments.seed, first_sd=arguments.first_sd
+        )
         course = np.array([(0.0, FIRST, 0.0), *((one.time, one.mean, one.sd) for one in found)])
     else:
         course, weights = settle(arguments.seconds, arguments.seed)

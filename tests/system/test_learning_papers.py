@@ -49,6 +49,8 @@ def test_weights_of_a_network_spread() -> None:
     assert max(abs(one.mean - paper.FIRST) for one in (early, late)) < 0.1
     assert 0.3 < early.sd < late.sd < 1.0
     assert 10.0 < late.spikes.rate < 30.0 and late.spikes.synchrony > 5.0
+    (first,), _ = paper.run_network(0.05, 1_125, 100, reads=1, first_sd=3.99)
+    assert abs(first.mean - paper.FIRST) < 0.1 and abs(first.sd - 3.99) < 0.1
     lengths = {len(one.figures) for one in (early, late)}
     assert lengths == set(map(len, paper.PUBLISHED.values()))
 
