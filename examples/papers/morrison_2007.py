@@ -159,8 +159,8 @@ def run_network(
 ) -> tuple[list[Settled], NDArray[np.float64]]:
     """Return how the network is at some times, each with the spikes since the last, and weights.
 
-    At most two million weights are looked at, evenly over all. The first ones have a standard
-    deviation of ``first_sd`` pA.
+    At most two million weights are looked at, evenly over all. The initial weights have a
+    standard deviation of ``first_sd`` pA.
     """
     rest = {"rule": RULE, "back": BACK, "pairs": True, "spread": first_sd / FIRST}
     circuit, given, populations = hpc_benchmark.network(neurons, inputs, seed=seed, **rest)
@@ -205,7 +205,8 @@ def main() -> None:
         found, weights = run_network(
             arguments.seconds, *size, arguments.seed, first_sd=arguments.first_sd
         )
-        course = np.array([(0.0, FIRST, 0.0), *((one.time, one.mean, one.sd) for one in found)])
+        began = 0.0, FIRST, arguments.first_sd
+        course = np.array([began, *((one.time, one.mean, one.sd) for one in found)])
     else:
         course, weights = settle(arguments.seconds, arguments.seed)
         for time, mean, sd in course:

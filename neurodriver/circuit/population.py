@@ -408,16 +408,21 @@ _OTHERS = "for columns use Circuit.from_arrays"
 
 
 def _check_names(given: list[Population], circuit: str) -> None:
-    """Raise CircuitError where several populations have one name: it tells where they stand."""
-    places: dict[str, list[str]] = {}
+    """Raise CircuitError where several populations have one name. It gives their places."""
+    places: dict[str, list[int]] = {}
     for place, one in enumerate(given):
-        places.setdefault(one.name, []).append(f"{place} ({one.model.__name__})")
+        places.setdefault(one.name, []).append(place)
     faults = Faults(circuit)
     for name, some in places.items():
-        if len(some) > 1:
-            last = some[-1] if len(some) < 5 else f"{len(some) - 3} others"
-            where = f"populations {', '.join(some[: min(len(some) - 1, 3)])} and {last}"
-            faults.add(f"{where} have the name {quoted(name)}; names are unique: give others")
+        told = [f"{place} ({given[place].model.__name__})" for place in some[:4]]
+        if len(some) > 4:
+            told[3] = f"{len(some) - 3} others"
+        where = f"{', '.join(told[:-1])} and {told[-1]}"
+        if len({id(given[place]) for place in some}) < len(some):
+            faults.add(f"population {quoted(name)} is given several times: {where}; give it once")
+        elif len(some) > 1:
+            say = f"have the name {quoted(name)}; each population needs its own name"
+            faults.add(f"populations {where} {say}")
     faults.finish()
 
 

@@ -124,7 +124,7 @@ ROWS: dict[str, Row] = {
     ),
     "4 two populations of one name": (
         lambda: nd.Circuit([image(), image("b"), image()]), nd.CircuitError,
-        ("populations 0 (Pixel) and 2 (Pixel) have the name 'a'; names are unique",),
+        ("populations 0 (Pixel) and 2 (Pixel) have the name 'a'; each population needs its",),
     ),
     "4 names that several populations have": (
         lambda: nd.Circuit([image(name) for name in "aababbabb"]), nd.CircuitError,

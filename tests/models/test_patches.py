@@ -116,6 +116,20 @@ def test_a_block_with_one_patch_keeps_where_its_values_are(
     assert many.patches and not many.sources
 
 
+def test_a_warp_has_its_items_stage_by_stage(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Patches of a later stage, too: a warp does not go back to an earlier one."""
+    force(monkeypatch)
+    units = generate(compiled(circuit())).tasks
+    assert len(units) > 1 and all(unit.patches for unit in units)
+    units = [replace(unit, stage=len(units) - 1 - i) for i, unit in enumerate(units)]
+    plan = schedule.choose(units, 4, False)
+    lists = warp_items.distribute(plan, units, [])
+    stages = np.array([unit.stage for unit in units])[lists.items[:, 0]]
+    assert len(set(stages.tolist())) == len(units)
+    for begin, end in pairwise(lists.offsets):
+        assert (np.diff(stages[begin:end]) >= 0).all()
+
+
 def test_the_optic_lobe_from_its_rules(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
     force(monkeypatch)
     one = optic_lobe.from_rules(4, stored=False)

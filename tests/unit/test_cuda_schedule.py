@@ -91,7 +91,7 @@ def check_plan(
 def test_all_is_done_once(counts: list[int], processors: int, clusters: bool) -> None:
     """Every component, and every piece of what enters and leaves, has one warp.
 
-    A warp has the items of the first stage first: it does not look for those of a stage.
+    The list of a warp is sorted by stage.
     """
     units = [replace(unit(count, i), stage=(i + 1) % 3) for i, count in enumerate(counts)]
     plan = schedule.choose(units, processors, clusters)

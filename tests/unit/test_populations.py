@@ -220,7 +220,9 @@ def test_what_makes_no_circuit() -> None:
             nd.Circuit(wrong)
     with pytest.raises(nd.CircuitError, match=r"populations 0 .* and 1 .* have the name 'exc'"):
         nd.Circuit([one, population(2)])
-    with pytest.raises(nd.CircuitError, match=r"populations 0 .* and 1 .* have the name"):
+    with pytest.raises(
+        nd.CircuitError, match=r"is given several times: 0 .* and 1 .*; give it once"
+    ):
         unnamed = population(2, "")
         nd.Circuit([unnamed, unnamed])
     with pytest.raises(nd.CircuitError, match="the circuit is empty"):

@@ -69,7 +69,6 @@ class ComputedConnections:
                 f"const unsigned nd_at_{place} = {at};",
                 f"nd_i /= {axis.sources}u, nd_e /= {most}u;",
             ]
-        lines.append("nd_there = nd_there && nd_e == 0;")
         lines.append("nd_d2 = 0;")
         for place, stride in enumerate(reversed(strides)):
             to, way = self.pointer(f"to{place}", "int"), self.pointer(f"way{place}", "double")

@@ -299,7 +299,7 @@ def _stage_of(parts: Sequence[Part], stages: int) -> list[str]:
     each = ", ".join(str(part.stage if part.advances else 0) for part in parts)
     return [
         f"#define ND_STAGES {stages}",
-        f"__constant__ const unsigned char nd_stages[] = {{{each}}};",
+        f"__constant__ const unsigned short nd_stages[] = {{{each}}};",
         f"ND_FN int nd_stage_of(int what) {{ return what < 0 ? {stages - 1} : nd_stages[what]; }}",
     ]
 

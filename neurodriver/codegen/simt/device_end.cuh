@@ -1,7 +1,7 @@
 
-/* The items of a warp in step k, stage by stage, where no warp holds its components. They lie in this
- * order, and the next one is loaded while one is done. For tests any of them is the first one, where
- * their order means nothing. */
+/* The items of a warp in step k, stage by stage, where no warp holds its components. The list of a warp
+ * has this order. The next item is loaded while one is done. With `fuzz` the list begins at any item,
+ * where the order means nothing; then each stage looks at all items. */
 ND_FN void nd_do_items(nd_loop &loop, long long k, long long until)
 {
     const bool sends = ND_GATES && nd_chunk.sending;     /* then it sends before it waits for others */

@@ -292,8 +292,8 @@ template <class Learning> ND_FN void nd_arrive_directly(int n)
     if (count < 0) nd_learn_in<Learning, ND_LEARN_VISIT>(n, n, n);
     else if (nd_ballot(count > 0)) nd_deliver_found<Learning>(n, count);
 }
-/* A part of a turn, by the warps of a set of connections. Each part is a function of its own: a number
- * of the part would be an argument that waits in memory. */
+/* A part of a turn, by the warps of a set of connections. The part is a template parameter: as an
+ * argument, it would be kept in local memory. */
 template <class Learning, int phase> ND_FN void nd_learn_of(int lo, int hi, long long last)
 {
     const int warp = nd_own_warp() - Learning::first_warp();
@@ -307,7 +307,7 @@ template <class Learning, int phase> ND_FN void nd_learn_of(int lo, int hi, long
         nd_learn_in<Learning, phase>(lo, hi, last);
 }
 
-/* Calls what does a part of a turn, where the program knows the part as a number only. */
+/* Calls a part of a turn by its number. */
 template <class Each> ND_FN void nd_do_part(int part, const Each &each)
 {
     switch (part) {

@@ -1,10 +1,12 @@
 /* Delivery of spikes to the slots of their targets.
  *
  * `Delivery` is a struct that the generator writes for one access (codegen/simt/spike_delivery.py).
- * It stores the connections by their sources. `outgoing(source)` returns where the connections of a
- * source lie; those that are due in the next step come first. `code(p)` is the slot of connection p,
- * relative to the first slot of a row. `multiple(p, q)` is its integer weight into slot q. Where
- * sources share connections, the slots of each are `home` slots further on.
+ * It stores the connections by their sources, or computes them where it is `computed`.
+ * `outgoing(source)` returns where the connections of a source lie; those that are due in the next
+ * step come first. `code(p)` is the slot of connection p, relative to the first slot of a row.
+ * `multiple(p, q)` is its integer weight into slot q; 0 where a computed p is no connection. `codes`
+ * and `multiples` are four of them, of stored connections. Where sources share connections, the
+ * slots of each are `home` slots further on.
  *
  * Connections that are due later pass through a list of pieces. The warps that compute spikes write
  * the list, and the delivering warps read it after the barrier. One list belongs to one turn: a
@@ -74,7 +76,7 @@ extern "C" { __constant__ nd_spike_lists nd_spike_list; }
 #endif
 
 /* ND_FOURS: connections of a piece that a warp loads in vectors of four, whatever the alignment.
- * ND_ROUNDS: loads of 32 single connections that are in flight together.
+ * ND_ROUNDS: loads of 32 single stored connections that are in flight together.
  * ND_FEW_PIECES: largest number of pieces that one thread appends alone. */
 enum { ND_FOURS = 2 * ND_PIECE - 4, ND_ROUNDS = ND_PIECE / (ND_ROOMY ? 16 : 32), ND_FEW_PIECES = 3 };
 
@@ -152,14 +154,15 @@ template <class Delivery> ND_FN void nd_deliver_stored(long long begin, int leng
     }
 }
 
-/* The same along connections that are computed, one after the other: four side by side would need
- * more registers than a thread has. */
+/* The same along connections that are computed. A thread computes one after the other: with four side
+ * by side registers spill. */
 template <class Delivery> ND_FN void nd_deliver_computed(long long begin, int length, unsigned now, int more)
 {
     const unsigned long long policy = nd_slots_stay();
     for (int i = nd_lane(); i < length; i += 32) {
         const unsigned q = now + Delivery::code(begin + i);
-        nd_add(0, 1, Delivery::at(q), Delivery::multiple(begin + i, q), more, policy);
+        const int multiple = Delivery::multiple(begin + i, q);
+        nd_add(0, multiple != 0, Delivery::at(q), multiple, more, policy);
     }
 }
 

@@ -201,7 +201,7 @@ class ThreadText:
         body = [f"nd_v_{name}[nd_i] = nd_p_{name}[nd_at];" for name in self.varied]
         for name in self.moved:
             where = f"nd_old_{name}" if name in c.spec.published else f"nd_s_{name}"
-            # once a step: the L1 cache is left to what is read more often
+            # a state is loaded once a step, so it would only displace other data in the L1 cache
             body.append(f"nd_v_{name}[nd_i] = __ldcg({where} + nd_at);")
         body += self.rest.load()
         body += [f"nd_began_{n}[nd_i] = nd_v_{n}[nd_i];" for n in self.compared]

@@ -2,8 +2,9 @@
 
 All sources have a *box* of equally many candidates: as many along each axis as a source reaches
 there at most. A candidate is a connection where the axis has so many targets and the distance is
-not too long. So the number of a candidate says which source and target it has, and pieces of a
-spike are delivered as those of stored connections are (`codegen.simt.computed_rows`).
+not too long. So the number of a candidate says which source and target it has. A spike's candidates
+are listed in pieces, as stored connections are; each thread computes its own, one after the other
+(`codegen.simt.computed_rows`).
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from ..arrays import Array, Owner, Role, row
 from ..layout import Layout
 from .computed import ComputedSpikes
 from .fanout import PIECE, per_slice
-from .stencil_rows import FOUR, StencilRows
+from .stencil_rows import StencilRows
 from .stencils import Integers
 from .weights import Units
 
@@ -147,7 +148,6 @@ def rows_there(
         to, way = _tables(axis)
         gather.arrays |= {f"to{place}": to.reshape(-1), f"way{place}": way.reshape(-1)}
         box *= to.shape[1]
-    box = -(-box // FOUR) * FOUR
     group = circuit.groups[one.group]
     begins = layout.segment(one.group, variable).start
     own = len(links.ends.source)
