@@ -33,7 +33,6 @@ SLOT_WORDS = (
 #define ND_CACHED 0
 #define ND_MARKS 1
 #define __syncwarp() nd_together()
-template <class T> static T __ldcg(const T *p) { return *p; }
 template <class T> static void __stcg(T *p, T x) { *p = x; }
 static unsigned umin(unsigned a, unsigned b) { return a < b ? a : b; }
 static int __ffs(int x) { return __builtin_ffs(x); }
