@@ -297,11 +297,9 @@ def _stage_of(parts: Sequence[Part], stages: int) -> list[str]:
     if stages == 1:
         return []
     each = ", ".join(str(part.stage if part.advances else 0) for part in parts)
-    return [
-        f"#define ND_STAGES {stages}",
-        f"__constant__ const unsigned short nd_stages[] = {{{each}}};",
-        f"ND_FN int nd_stage_of(int what) {{ return what < 0 ? {stages - 1} : nd_stages[what]; }}",
-    ]
+    table = f"__constant__ const unsigned short nd_stages[] = {{{each}}};"
+    line = f"return what < 0 ? {stages - 1} : nd_stages[what];"
+    return [f"#define ND_STAGES {stages}", table, *block("ND_FN int nd_stage_of(int what)", [line])]
 
 
 def with_integers(text: str, integers: Sequence[int | None]) -> str:

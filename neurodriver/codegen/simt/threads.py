@@ -4,8 +4,9 @@ The text is a struct ``unit``: what a thread keeps of its ``ND_OWN`` components,
 apart, so that the threads of a warp read neighbours. ``load`` fetches what does not change and the
 states, ``turn`` asks for what the next steps begin with, ``step`` sums the inputs of step k,
 computes and writes row k + 1, ``save`` puts states back that have no row. Between ``load`` and
-``save`` there may be one step or thousands. Threads beyond the end of a group repeat its last
-component and store nothing, so a warp is never divided there.
+``save`` there may be one step or thousands. States bypass the L1 cache, where they would displace
+what is read more often. Threads beyond the end of a group repeat its last component and store
+nothing, so a warp is never divided there.
 """
 
 from __future__ import annotations
@@ -201,7 +202,6 @@ class ThreadText:
         body = [f"nd_v_{name}[nd_i] = nd_p_{name}[nd_at];" for name in self.varied]
         for name in self.moved:
             where = f"nd_old_{name}" if name in c.spec.published else f"nd_s_{name}"
-            # a state is loaded once a step, so it would only displace other data in the L1 cache
             body.append(f"nd_v_{name}[nd_i] = __ldcg({where} + nd_at);")
         body += self.rest.load()
         body += [f"nd_began_{n}[nd_i] = nd_v_{n}[nd_i];" for n in self.compared]
