@@ -73,6 +73,7 @@ def main() -> None:
     parser.add_argument("--seeds", nargs=2, type=int, default=[5, 3], metavar=("RA25", "REBER"))
     parser.add_argument("--folder", type=Path, default=EXAMPLES.parent / "data" / "figures")
     given = parser.parse_args()
+    given.folder.mkdir(parents=True, exist_ok=True)
     tasks: dict[str, list[Log]] = {"ra25": [], "reber": []}
     for seed in range(given.seeds[0]):
         log, weights = associator(seed)
