@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from device_code import check_text
+from error_networks import four_units
 from learning_circuits import Pairs
 from phased import DT, learning_layers
 from pooled import CIRCUITS
@@ -12,6 +15,7 @@ from pooled import CIRCUITS
 from neurodriver.backends.cuda.spike_delivery import with_learning
 from neurodriver.codegen.generate import generate
 from neurodriver.codegen.simt.device import Part, Shape, device_text
+from neurodriver.error_driven.circuit import circuit_of
 from neurodriver.plan.compile import compile_circuit
 from neurodriver.plan.target import CUDA
 
@@ -48,3 +52,13 @@ def test_stages_and_learning_compile() -> None:
     assert len(learning) == 2 and {part.stage for part in parts} == {0, 1, 2}
     assert program.window == 1 and shape.barriers(0, 50) == 50 * (2 + 2) + 2
     check_text(device_text([*parts, *learning], "float32", shape))
+
+
+def test_sums_of_pools_are_loaded_before_the_first_mean() -> None:
+    """A neuron of `error_driven` reads three pools, and waits for their sums once."""
+    units = generate(compile_circuit(circuit_of(four_units()), 1e-3, "float32", target=CUDA)).tasks
+    text = next(unit.kernel.text for unit in units if "real nd_v_Vm[" in unit.kernel.text)
+    begin = text[text.index("void load(") : text.index("void step(")]
+    loads = [one.start() for one in re.finditer("nd_load_sum", begin)]
+    means = [one.start() for one in re.finditer("nd_mean_of", begin)]
+    assert len(loads) == len(means) == 3 and max(loads) < min(means)
