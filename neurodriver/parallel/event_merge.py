@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes as ct
 from collections.abc import Sequence
 from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.ctypeslib import ndpointer
@@ -17,61 +18,97 @@ from ..native.headers import header
 Events = tuple[NDArray[np.float64], NDArray[np.int32]]
 """Times in s, and columns."""
 
-Keys = NDArray[np.uint64]
-"""The step of each event above 32 bits, and its column of the whole below."""
-
 MANY = 1 << 14
 """For at least so many events loops are compiled: they are several times faster than NumPy."""
 
+RUNS = 1 << 10
+"""Runs of columns at most. They all may be passed at each step, but an array of all columns lies
+outside the caches."""
 
-def merged(parts: Sequence[tuple[Sequence[Events], NDArray[np.int64]]], dt: float) -> Events:
+_LAST = np.iinfo(np.int32).max
+
+
+class ColumnsOfPart:
+    """Which columns of the whole a part has.
+
+    Parameters
+    ----------
+    column : (n,) int64
+        The column of the whole for each column of the part, ascending.
+    """
+
+    def __init__(self, column: NDArray[np.int64]) -> None:
+        self.column = column
+        first = np.flatnonzero(np.diff(column, prepend=-2) != 1)
+        self._few = len(first) <= RUNS
+        self._place = column.astype(np.int32)
+        self._first = np.append(first, _LAST).astype(np.int32)
+        self._shift = (column[first] - first).astype(np.int32)
+
+    def given(self, events: Events) -> _PartEvents:
+        """Return events of the part for compiled loops."""
+        some: list[NDArray[Any]] = [*events, self._place, self._first, self._shift]
+        addresses = [None if self._few and one is self._place else one.ctypes.data for one in some]
+        return _PartEvents(*addresses, len(events[0]))
+
+
+class _PartEvents(ct.Structure):
+    _fields_ = [(name, ct.c_void_p) for name in ("time", "index", "place", "first", "shift")]
+    _fields_ += [("count", ct.c_longlong)]
+
+
+def merged(parts: Sequence[tuple[Sequence[Events], ColumnsOfPart]]) -> Events:
     """Return the events of all parts by time, and by column where times are equal.
 
     Parameters
     ----------
-    parts : sequence of (events, place)
-        ``events`` are pieces of those of a part, in this order, one after the other; ``place`` is
-        the column of the whole for each column of the part, ascending. Times are multiples of
-        ``dt``, below 2**32 of them.
-    dt : float
-        Length of a step, s.
+    parts : sequence of (events, columns)
+        ``events`` are pieces of those of a part, in this order, one after the other.
     """
-    counts = [sum(len(time) for time, _ in events) for events, _ in parts]
-    loops = _compiled() if sum(counts) >= MANY else None
+    lists = [(_joined(pieces), columns) for pieces, columns in parts]
+    count = sum(len(time) for (time, _), _ in lists)
+    loops = _compiled() if count >= MANY else None
     if loops is None:
-        return _sorted([(*one, place) for events, place in parts for one in events], dt)
-    lists = []
-    for count, (events, place) in zip(counts, parts, strict=True):
-        keys, begin = np.empty(count, np.uint64), 0
-        for time, index in events:
-            loops.nd_event_keys(time, index, place, dt, len(time), keys[begin:])
-            begin += len(time)
-        lists.append(keys)
-    while len(lists) > 1:  # two and two
-        pairs = zip(lists[::2], lists[1::2], strict=False)
-        lists = [_together(loops, *pair) for pair in pairs] + lists[len(lists) // 2 * 2 :]
-    (keys,) = lists
-    out = np.empty(len(keys)), np.empty(len(keys), np.int32)
-    loops.nd_events_of_keys(keys, dt, len(keys), *out)
-    return out
+        return _sorted([(time, columns.column[index]) for (time, index), columns in lists])
+    room = np.empty(count, np.int32)
+    while True:  # two and two
+        lists += [(_joined([]), _WHOLE)] * (len(lists) % 2)
+        pairs = zip(lists[::2], lists[1::2], strict=True)
+        lists = [(_together(loops, *pair, room), _WHOLE) for pair in pairs]
+        if len(lists) == 1:
+            return lists[0][0]
 
 
-def _sorted(
-    pieces: Sequence[tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.int64]]], dt: float
-) -> Events:
+_WHOLE = ColumnsOfPart(np.arange(1))
+"""Of events that have the columns of the whole."""
+
+
+def _joined(pieces: Sequence[Events]) -> Events:
+    """Return pieces that follow one another as one."""
+    if len(pieces) == 1:
+        return pieces[0]
+    time = np.concatenate([np.empty(0), *(one for one, _ in pieces)])
+    return time, np.concatenate([np.empty(0, np.int32), *(one for _, one in pieces)])
+
+
+def _sorted(lists: Sequence[tuple[NDArray[np.float64], NDArray[np.int64]]]) -> Events:
     """Do it by NumPy alone."""
-    keys = [
-        np.rint(time / dt).astype(np.uint64) << np.uint64(32) | place[index].astype(np.uint64)
-        for time, index, place in pieces
-    ]
-    every = np.sort(np.concatenate([np.empty(0, np.uint64), *keys]), kind="stable")
-    step = (every >> np.uint64(32)).astype(np.float64)
-    return step * dt, every.astype(np.uint32).astype(np.int32)
+    time, column = _joined([(time, column.astype(np.int32)) for time, column in lists])
+    order = np.lexsort((column, time))
+    return time[order], column[order]
 
 
-def _together(loops: ct.CDLL, one: Keys, other: Keys) -> Keys:
-    out = np.empty(len(one) + len(other), np.uint64)
-    loops.nd_merge_keys(one, len(one), other, len(other), out)
+def _together(
+    loops: ct.CDLL,
+    one: tuple[Events, ColumnsOfPart],
+    other: tuple[Events, ColumnsOfPart],
+    room: NDArray[np.int32],
+) -> Events:
+    """Return the events of two lists; ``room`` has as many elements as both have events."""
+    count = len(one[0][0]) + len(other[0][0])
+    out = np.empty(count), np.empty(count, np.int32)
+    given = [columns.given(events) for events, columns in (one, other)]
+    loops.nd_merge_events(*given, *out, room)
     return out
 
 
@@ -82,11 +119,7 @@ def _compiled() -> ct.CDLL | None:
         loops = build([(header("native/event_merge.h"), ())])[0]
     except CompileError:
         return None
-    key, size, real = ndpointer(np.uint64, flags="C"), ct.c_longlong, ct.c_double
-    time, index, place = (ndpointer(t, flags="C") for t in (np.float64, np.int32, np.int64))
-    loops.nd_event_keys.argtypes = [time, index, place, real, size, key]
-    loops.nd_merge_keys.argtypes = [key, size, key, size, key]
-    loops.nd_events_of_keys.argtypes = [key, real, size, time, index]
-    for one in (loops.nd_event_keys, loops.nd_merge_keys, loops.nd_events_of_keys):
-        one.restype = None
+    time, index = (ndpointer(kind, flags="C") for kind in (np.float64, np.int32))
+    loops.nd_merge_events.argtypes = [_PartEvents, _PartEvents, time, index, index]
+    loops.nd_merge_events.restype = None
     return loops

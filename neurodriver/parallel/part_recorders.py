@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..circuit.circuit import Circuit, Group
 from ..errors import RequestError
 from ..recorders.base import Block, Columns, LateNames, Recorder, RecordingPlan
-from .event_merge import Events, merged
+from .event_merge import ColumnsOfPart, Events, merged
 from .part_blocks import PartColumns, PartRecorder
 
 Numbers = NDArray[np.int64]
@@ -59,7 +59,7 @@ class WholeRecording:
         self.recorder, self._circuit, self._of = recorder, circuit, of
         self._plan: RecordingPlan | None = None
         self._columns: tuple[Columns, ...] = ()
-        self._places: list[dict[str, Numbers]] = []
+        self._places: list[dict[str, ColumnsOfPart]] = []
         self._joined, self._joining = 0, threading.Lock()  # steps put together
         self.resumes = False  # whether the recording was begun by another process
 
@@ -188,7 +188,7 @@ class WholeRecording:
         place[order] = np.arange(len(order))
         ends = np.cumsum([len(one) for one in keys])
         for (part, _), end, mine in zip(some, ends, keys, strict=True):
-            self._places[part][variable] = place[end - len(mine) : end]
+            self._places[part][variable] = ColumnsOfPart(place[end - len(mine) : end])
         parts = [one for _, one in some]
 
         def named() -> NDArray[np.str_]:
@@ -274,7 +274,7 @@ class WholeRecording:
             if out is None:
                 out = np.empty((size, columns.width), plan.dtype)
             if size:
-                out[:, places[name]] = np.concatenate(mine)
+                out[:, places[name].column] = np.concatenate(mine)
         return np.empty((0, columns.width), plan.dtype) if out is None else out
 
     def _events(self, columns: Columns, blocks: Sequence[Sequence[Block]]) -> Events:
@@ -286,4 +286,4 @@ class WholeRecording:
             for places, part in zip(self._places, blocks, strict=True)
             if name in places
         ]
-        return merged(parts, plan.dt)
+        return merged(parts)

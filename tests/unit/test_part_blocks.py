@@ -86,6 +86,25 @@ def test_within_a_slice(monkeypatch: pytest.MonkeyPatch) -> None:
         assert np.array_equal(one, other) and len(one)
 
 
+@pytest.mark.parametrize(("runs", "many"), [(1 << 10, 1), (0, 1), (0, 1 << 60)])
+def test_columns_in_any_order(runs: int, many: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of events, too: those of a step come by column, as the user has ordered the columns."""
+    monkeypatch.setattr(event_merge, "MANY", many)
+    monkeypatch.setattr(event_merge, "RUNS", runs)
+    circuit = nd.Circuit.from_arrays([(Halving, 40, {}, None)])
+    current = nd.StepInput("I", circuit.uids, np.linspace(0.3, 0.9, 40))
+    uids = np.random.default_rng(1).permutation(circuit.uids)[:31].tolist()
+    found = []
+    for parts in (None, 3):
+        recorder = nd.MemoryRecorder([("spike_state", uids)])
+        with nd.LPU(circuit, DT, [current], [recorder], parts=parts) as lpu:
+            lpu.run(steps=400)
+        found.append(tuple(recorder.get("spike_state").values()))
+        assert recorder.uids("spike_state") == uids
+    for one, other in zip(*found, strict=True):
+        assert np.array_equal(one, other) and len(one) > 100
+
+
 def test_what_cannot_be_put_together(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is tried again in the thread of the recorder, whose failure it is if it fails there."""
     circuit = nd.Circuit.from_arrays([(Halving, 8, {}, None)])
