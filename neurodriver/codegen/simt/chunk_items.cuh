@@ -83,6 +83,11 @@ static __device__ void nd_publish(const nd_item &item, long long k, bool last)
         nd_copy(nd_chunk.exported[nd_table_of(item)], item, k, (int)(k - nd_chunk.first) - 1);
 }
 
+#if ND_GATES
+/* The last row, where it is published in several places: compiled once. */
+ND_APART void nd_publish_last(const nd_item item, long long k) { nd_publish(item, k, true); }
+#endif
+
 static __device__ void nd_scan(const nd_item &item, long long k)
 {
     const nd_events &e = nd_chunk.event[nd_table_of(item)];

@@ -290,14 +290,16 @@ struct nd_loop {
         if (k != window_end || k >= last) return true;
         window_end = ND_WINDOW > 1 ? until(k) : window_end + nd_chunk.window;
         for (int i = 0; i < count; ++i)     /* all that this warp sends, before it waits for others */
-            if (item(i).what == ND_EXPORT) nd_publish(item(i), k, true);
+            if (item(i).what == ND_EXPORT) nd_publish_last(item(i), k);
         timer.add(ND_RECORDING);
         if (nd_chunk.sent < 0) {
             wait_for_host(k);
             if (nd_is_shut(k)) return false;
         }
-        for (int i = 0; i < count; ++i)
-            if (item(i).what == ND_INJECT && k + nd_late(item(i)) < end) nd_inject(item(i), k + nd_late(item(i)));
+        for (int i = 0; i < count; ++i) {
+            const nd_item one = item(i);
+            if (one.what == ND_INJECT && k + nd_late(one) < end) nd_enter_late(one, k + nd_late(one), -1);
+        }
         timer.add(ND_INPUTS);
         barrier();
         if (ND_LOOKS_AGAIN) look_again(k);

@@ -331,7 +331,8 @@ def _deliver_piece(deliveries: list[int]) -> list[str]:
 def _deliver_due(deliveries: list[int]) -> list[str]:
     """Return the function that delivers what is due in a row, of all accesses."""
     call = "nd_deliver_when_due<nd_part_{}::delivery>(warp, warps, row);"
-    head = "ND_FN void nd_deliver_due(unsigned warp, unsigned warps, long long row)"
+    kind = "ND_APART" if deliveries else "ND_FN"  # compiled once: it is called in many places
+    head = f"{kind} void nd_deliver_due(unsigned warp, unsigned warps, long long row)"
     return block(head, ["(void)warp, (void)warps, (void)row;", *map(call.format, deliveries)])
 
 

@@ -185,7 +185,7 @@ static __device__ void nd_bring_spikes(const nd_taker &t, const nd_item &item, l
 }
 
 /* Brings what step k needs of what the warps of other GPUs send. */
-static __device__ void nd_bring(const nd_item &item, long long k)
+ND_APART void nd_bring(const nd_item item, long long k)
 {
     const nd_taker &t = nd_records.takers[nd_table_of(item)];
     if (t.words) {
