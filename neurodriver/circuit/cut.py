@@ -20,7 +20,7 @@ from .circuit import Circuit, Column, Connections, Group, Port
 from .drawn import Drawn
 from .drawn_share import DrawnShare, PartNumbers, crossing, is_divided
 from .plastic import learns, with_largest
-from .pointers import pointers
+from .pointers import numbered_connections, pointers
 from .random_keys import own_keys
 from .space import Space
 from .wiring import into_current
@@ -232,11 +232,11 @@ def _part(circuit: Circuit, of: Numbers, part: int, name: str, bridges: list[Bri
     namespace = circuit.random_namespace or ""
     connections = kept + tuple(outgoing)
     more = {"source": circuit.source, "random_namespace": namespace}
-    spaces = _spaces(circuit, of, part)
+    spaces = spaces_of_part(circuit, of, part)
     return Circuit.from_columns(name, groups, connections, spaces=spaces, **more)
 
 
-def _spaces(circuit: Circuit, of: Numbers, part: int) -> dict[str, Space]:
+def spaces_of_part(circuit: Circuit, of: Numbers, part: int) -> dict[str, Space]:
     """Return where the cells of the populations are of which a part has some."""
     out = {}
     for name, space in circuit.spaces.items():
@@ -257,6 +257,12 @@ def _check_reads(circuit: Circuit, of: Numbers, names: Sequence[str]) -> None:
             say = f"population {quoted(layer.population)}, in part {quoted(names[here])}, reads"
             other = f"{quoted(one.population)}, in part {quoted(names[there])}"
             raise CircuitError(f"cut: {say} cells of {other}; put both into one part")
+    for links in numbered_connections(circuit):
+        apart = np.flatnonzero(of[links.source] != of[links.target])
+        if len(apart):
+            a, b = (circuit.uids[ends[apart[0]]] for ends in (links.source, links.target))
+            say = f"the text of {quoted(b)} reads the number of {quoted(a)} in its population"
+            raise CircuitError(f"cut: {say}; put that population and its targets into one part")
 
 
 def own_groups(circuit: Circuit, of: Numbers, part: int) -> tuple[list[Group], Numbers]:

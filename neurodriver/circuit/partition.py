@@ -9,6 +9,8 @@ Components that must be in the same part form a cluster:
   its text reads;
 * the components of a class with code of its own;
 * the targets of synapses with a modulator, and those that release it;
+* both ends of a connection and the population of its source, if a text reads the number of the
+  source in its population;
 * both ends of a synapse whose rule reads another variable of its source than the one it carries.
 
 If populations have names, the clusters of each population are distributed evenly over all parts.
@@ -32,7 +34,7 @@ from .circuit import Circuit, Connections
 from .cut import carries_current, own_values
 from .drawn import Drawn
 from .drawn_share import is_divided
-from .pointers import pointers
+from .pointers import numbered_connections, pointers
 from .selection import has_populations, population_names
 
 Numbers = NDArray[np.int64]
@@ -163,6 +165,13 @@ def _together(circuit: Circuit) -> Iterator[tuple[Numbers, Numbers]]:
     for number, group in enumerate(circuit.groups):
         if group.layer is not None or group.model.runtime.instance:
             yield _one(np.arange(circuit.starts[number], circuit.starts[number + 1]))
+    for links in numbered_connections(circuit):
+        ends = np.unique(np.concatenate([links.source, links.target]))
+        yield _one(ends)
+        for members in circuit.populations.values():
+            numbers = np.asarray(members.numbers)
+            if np.isin(numbers, links.source).any():
+                yield _one(np.append(numbers, ends[0]))
     for one in pointers(circuit):
         first = int(circuit.starts[one.group])
         both = first, int(circuit.starts[one.reader])

@@ -6,14 +6,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ..errors import CircuitError, quoted
+from ..model.texts import numbered_accesses
 from .groups import Layer
 from .pools import GROUP
 from .selection import members_of
 from .space import Space
 
 if TYPE_CHECKING:
-    from .circuit import Circuit
+    from .circuit import Circuit, Connections
 
 
 @dataclass(frozen=True)
@@ -81,6 +84,15 @@ def pointers_of(circuit: Circuit, reader: int) -> Iterator[Pointer]:
             history = 0 if rule is None else rule.history
             where = (number, first, count, space, target.layer, reads, history)
             yield Pointer(reader, source, place, population, *where)
+
+
+def numbered_connections(circuit: Circuit) -> Iterator[Connections]:
+    """Yield the connections of which a text reads where their sources are in their population."""
+    named = [numbered_accesses(group.model) for group in circuit.groups]
+    for links in circuit.connections if any(named) else ():
+        groups = np.unique(circuit.group_of(links.target))
+        if any(links.access in named[number] for number in groups):
+            yield links
 
 
 def pool_source(source: str, pool: str) -> str:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..model.kinds import VariableKind
 from .circuit import Circuit, Connections, Group, Port
-from .cut import Bridge, bridges_of, into_part, own_groups, part_numbers
+from .cut import Bridge, bridges_of, into_part, own_groups, part_numbers, spaces_of_part
 from .drawn_share import DrawnShare
 from .groups import Numbered
 from .plastic import with_largest
@@ -94,6 +94,7 @@ def _share(circuit: Circuit, of: Numbers, part: int, bridges: list[Bridge], send
         groups,
         tuple(one for one in links if not _is_empty(one)),
         source=circuit.source,
+        spaces=spaces_of_part(circuit, of, part),
         random_namespace=circuit.random_namespace or "",
     )
     events = circuit.kinds.updated(VariableKind.EVENT)

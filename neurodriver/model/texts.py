@@ -352,6 +352,23 @@ def looped_accesses(model: type[NDComponent]) -> frozenset[str]:
     return frozenset(a.name for a in model.accesses if model.input_symbol(a) in words)
 
 
+def numbered_accesses(model: type[NDComponent]) -> frozenset[str]:
+    """Return the names of the accesses of which the update of a model reads where sources are.
+
+    That is their number within their population, or their index along an axis.
+    """
+    looped = looped_accesses(model)
+    if not looped:
+        return looped
+    paths = (one for one in texts_of(model)["update"].tree.walk() if isinstance(one, tree.Path))
+    read = {one.names[1] for one in paths}
+    return frozenset(
+        one.name
+        for one in model.accesses
+        if one.name in looped and not read.isdisjoint((INDEX, SOURCE, *one.places))
+    )
+
+
 def _connections(access: Any) -> Symbol:
     """Return what the connections of an access are to a text that loops over them."""
     whole = (INDEX, *access.places)

@@ -22,6 +22,7 @@ from test_digests import script
 
 import neurodriver as nd
 from neurodriver.backends.cpu.backend import CPUBackend
+from neurodriver.circuit.cut import cut
 from neurodriver.circuit.partition import clusters, partition, work_of
 from neurodriver.circuit.share import shares
 from neurodriver.errors import InputError, RecordingError, TargetError
@@ -495,3 +496,65 @@ def test_a_recording_that_begins_later(parts: int | None) -> None:
         lpu.run(steps=10)
     for one in recorders:
         assert one.get("V").shape == (10, 60)
+
+
+class Shifted(nd.NDComponent):
+    """Reads a layer by place."""
+
+    axes, updates, sources = ("y", "x"), {"val": "1"}, {"image": nd.Source("val")}
+    update = "val = image.val[here.y, here.x] + 2 * here.y;"
+
+
+class Smoothed(nd.NDComponent):
+    axes, updates, accesses = ("y", "x"), {"val": "1"}, [nd.Access("val", "inp")]
+    update = "val = 0.5 * val + inp + here.x;"
+
+
+@pytest.mark.parametrize("order", [None, "listed"])
+def test_layers_keep_their_positions(order: str | None) -> None:
+    """Texts that read axes and other layers compute in a part what they compute in the whole."""
+    axes = {"y": nd.Axis.span(7, 0, 1), "x": nd.Axis.span(5, 0, 1)}
+    image = nd.Population(Smoothed, name="image", axes=axes)
+    moved = nd.Population(Shifted, name="moved", axes=axes, image=image)
+    last = nd.Population(Smoothed, name="last", axes=axes)
+    near, given = nd.Near(y=3, x=3), {"variable": "val", "receptor": "inp"}
+    links = [
+        nd.Projection(moved, last, near, delay=2e-3, name="forth", **given),
+        nd.Projection(last, image, near, delay=3e-3, name="back", **given),
+    ]
+    circuit, found = nd.Circuit([image, moved, last], links, order=order), []
+    for parts in (None, 2):
+        recorder = nd.MemoryRecorder([("val", None)])
+        with nd.LPU(circuit, 1e-3, [], [recorder], parts=parts) as lpu:
+            lpu.run(steps=20)
+            found.append(recorder.get("val"))
+            assert parts is None or set(lpu.simulation.of) == {0, 1}  # type: ignore[attr-defined]
+    assert np.array_equal(*found) and len(np.unique(found[0][-1])) > 30
+
+
+def test_a_number_of_a_source_is_that_in_the_whole() -> None:
+    """Where a text reads it, the source's whole population is in the part of the text."""
+
+    class Numbered(nd.NDComponent):
+        updates, accesses = {"out": "1"}, [nd.Access("val", "exc")]
+        update = "out = 0; for (s : exc) { out += s.index * s.val; }"
+
+    class One(nd.NDComponent):
+        updates, update = {"val": "1"}, "val = 1;"
+
+    cells, to = nd.Population(One, 20, name="a"), nd.Population(Numbered, 20, name="b")
+    other = nd.Population(One, 10, name="c")
+    given = {"receptor": "exc", "variable": "val", "delay": 2e-3}
+    circuit = nd.Circuit([cells, to, other], [nd.Projection(cells, to, nd.OneToOne(), **given)])
+    name = np.array([uid[0] for uid in circuit.uids])
+    of = partition(circuit, 2)
+    assert len(np.unique(of[name != "c"])) == 1 and len(np.unique(of)) == 2
+    recorder = nd.MemoryRecorder([("out", None)])
+    with nd.LPU(circuit, 1e-3, [], [recorder], parts=2) as lpu:
+        lpu.run(steps=6)
+    assert np.array_equal(recorder.get("out")[-1], np.arange(20))
+    apart = (name == "a").astype(int)
+    with pytest.raises(nd.CircuitError, match="they belong together"):
+        nd.LPU(circuit, 1e-3, parts=apart)
+    with pytest.raises(nd.CircuitError, match="'b/0' reads the number of 'a/0' in its population"):
+        cut(circuit, apart, ["one", "two"])
