@@ -365,17 +365,29 @@ def by_layer(anatomy: Anatomy, kept: NDArray[np.intp], rates: Numbers) -> dict[s
     return {LAYERS[i]: float(rates[layer == i].mean()) for i in there}
 
 
+def _above_0(given: str) -> float:
+    if not 0 < float(given) < np.inf:
+        raise argparse.ArgumentTypeError(f"a number above 0 is needed, got {given}")
+    return float(given)
+
+
+def _parts(given: str) -> int | str:
+    if given == "auto" or (given.isdigit() and int(given)):
+        return given if given == "auto" else int(given)
+    raise argparse.ArgumentTypeError(f"a number from 1 on, or auto, is needed, got {given}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--data", type=Path, help="folder of network.npz and rates.npz")
     parser.add_argument("--state", choices=tuple(STATES), default="ground")
     parser.add_argument("--areas", nargs="*", default=[], help="names; all if none is given")
-    parser.add_argument("--sizes", type=float, default=0.01, help="scale of the populations")
-    parser.add_argument("--indegrees", type=float, default=0.1, help="scale of the in-degrees")
-    parser.add_argument("--seconds", type=float, default=1.0)
+    parser.add_argument("--sizes", type=_above_0, default=0.01, help="scale of the populations")
+    parser.add_argument("--indegrees", type=_above_0, default=0.1, help="scale of the in-degrees")
+    parser.add_argument("--seconds", type=_above_0, default=1.0)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--grid", action="store_true", help=f"weights of {GRID} steps: 4 bytes")
-    parser.add_argument("--parts", help="auto: a part of each population on each rank of mpiexec")
+    parser.add_argument("--parts", type=_parts, help="a number, or auto: one for each rank")
     parser.add_argument("--devices", type=int, help="number of GPUs of this process")
     parser.add_argument("-o", "--output", type=Path, help="draw a figure")
     arguments = parser.parse_args()
@@ -385,14 +397,22 @@ def main() -> None:
     scale = {key: getattr(arguments, key) for key in ("sizes", "indegrees", "state", "areas")}
     steps = GRID * arguments.grid
     circuit, inputs, populations = network(anatomy, arguments.seed, steps, **scale)
-    print(circuit)
     recorder = nd.MemoryRecorder([("spike_state", None)])
     given = {name: getattr(arguments, name) for name in ("seed", "parts", "devices")}
-    at, count = scaled(anatomy, seed=arguments.seed, **scale), arguments.devices or 1
+    at, rank, ranks = scaled(anatomy, seed=arguments.seed, **scale), 0, 1
+    if arguments.parts == "auto":
+        from mpi4py.MPI import COMM_WORLD
+
+        rank, ranks = COMM_WORLD.rank, COMM_WORLD.size
+    count = ranks if arguments.parts == "auto" else arguments.devices or arguments.parts or 1
     predicted = memory(anatomy, at, arguments.grid, count) / 2**30
-    print(f"connections on a GPU that delivers spikes when due: {predicted:.2f} GiB")
+    if rank == 0:
+        print(circuit)
+        print(f"connections on a GPU that delivers spikes when due: {predicted:.2f} GiB")
     with nd.LPU(circuit, DT, inputs, [recorder], dtype="float32", **given) as lpu:
-        lpu.run(duration=START + arguments.seconds, progress=True)
+        lpu.run(duration=START + arguments.seconds, progress=rank == 0)
+    if rank:
+        return
     spikes = recorder.get("spike_state")
     rated = activity(**spikes, populations=populations, stop=lpu.time, start=START)
     rates = np.array([one.rate for one in rated])

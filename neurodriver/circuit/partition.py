@@ -98,11 +98,10 @@ def given_parts(circuit: Circuit, part: ArrayLike) -> Numbers:
     if of.shape != (circuit.count,) or of.dtype.kind not in "iu":
         say = f"one whole number for each of {circuit.count:,} components"
         raise CircuitError(f"{circuit.name}: parts: {say} is needed, got {of.dtype} {of.shape}")
-    count = int(of.max(initial=0)) + 1
-    missing = np.setdiff1d(np.arange(count), of)
-    if (of < 0).any() or (of >= count).any() or len(missing):
-        say = f"each part from 0 to {count - 1} needs components"
-        raise CircuitError(f"{circuit.name}: parts: {say}, got parts {np.unique(of)[:10].tolist()}")
+    found = np.unique(of)
+    if (found != np.arange(len(found))).any():
+        say = "parts are counted from 0 on, and each one needs components"
+        raise CircuitError(f"{circuit.name}: parts: {say}; got parts {_listed(found)}")
     cluster, of = clusters(circuit), of.astype(np.int64)
     first = np.unique(cluster, return_index=True)[1]
     apart = np.flatnonzero(of != of[first][cluster])
@@ -114,6 +113,12 @@ def given_parts(circuit: Circuit, part: ArrayLike) -> Numbers:
             f"take parts='auto', or put them into one part"
         )
     return of
+
+
+def _listed(numbers: Numbers) -> str:
+    """Return the first and the last of many numbers."""
+    some = [str(one) for one in numbers.tolist()]
+    return ", ".join(some if len(some) < 10 else [*some[:5], "...", *some[-3:]])
 
 
 def work_of(circuit: Circuit) -> NDArray[np.float64]:

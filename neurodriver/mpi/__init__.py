@@ -5,7 +5,7 @@ the others are there.
 """
 
 from .channels import Channel as Channel
-from .starting import leave_sign
+from .starting import leave_signs
 from .starting import library as library
 from .tasks import TASKS as TASKS
 from .tasks import RankTask as RankTask
@@ -14,4 +14,4 @@ from .world import MPIWorld as MPIWorld
 from .world import World as World
 from .world import world as world
 
-leave_sign()
+leave_signs()

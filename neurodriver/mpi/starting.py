@@ -1,13 +1,14 @@
 """The start of MPI, which waits for all ranks, and what MPI leaves behind.
 
 MPI starts no rank before the last one is there. So a thread watches the start, and kills a rank of
-this host that has not come, or is stopped. Then the launcher ends the job. Each process that
-imports the package leaves a file in the folder that the launcher has made for the job, and removes
-when the job ends.
+this host that has not come, is stopped, or has come to the end of its script. Then the launcher
+ends the job. Each process that imports the package leaves a file in the folder that the launcher
+has made for the job, and removes when the job ends.
 """
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import ctypes
 import os
@@ -19,6 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from .. import settings
 from ..errors import NeurodriverError
 from ..system import end_process, end_process_later, environments, shared_memory, state_of
 
@@ -34,7 +36,10 @@ ADVICE = "NEURODRIVER_TIMEOUT sets this time"
 _JOB, _RANK = "PMIX_NAMESPACE", "PMIX_RANK"
 """Variables by which a launcher tells a process what it is."""
 
-_STARTED, _WAITS = "started", "waits"
+_STARTED, _WAITS, _ENDS = "started", "waits", "ends"
+
+_END_SECONDS = 2.0
+"""What a rank gets to end that has come to the end of its script: the launcher may end the job."""
 
 
 def library() -> Any:
@@ -104,10 +109,16 @@ def leave_sign(text: str = _STARTED) -> None:
         return
     path = Path(folder, f"{_sign_name()}{rank}")
     with contextlib.suppress(OSError):
-        if not path.exists() or _sign(path)[0] == os.getpid():
+        if not path.exists() or _sign(path)[0] == os.getpid() or state_of(_sign(path)[0]) in " Z":
             new = path.with_suffix(f".{os.getpid()}")
             new.write_text(f"{os.getpid()} {text}", encoding="utf-8")
             new.replace(path)
+
+
+def leave_signs() -> None:
+    """Leave a file now, and another text in it when the script ends."""
+    leave_sign()
+    atexit.register(leave_sign, _ENDS)
 
 
 def _sign_name() -> str:
@@ -138,10 +149,12 @@ def _watch(limit: float, done: threading.Event) -> None:
     begin = time.monotonic()
     while not done.wait(min(0.5, limit / 4)):
         waited = time.monotonic() - begin
-        if waited > limit and (missing := _missing(waited > OTHER_HOSTS * limit)):
+        if waited < min(limit, _END_SECONDS):
+            continue
+        if missing := _missing(waited > limit, waited > OTHER_HOSTS * limit):
             first, ranks, text = missing
             if first:
-                print(f"error: {text} after {limit:g} s; {ADVICE}", file=sys.stderr, flush=True)
+                print(f"error: {text}", file=sys.stderr, flush=True)
                 end_launcher_later()
                 for process in _processes_of(ranks):
                     end_process(process)
@@ -149,8 +162,16 @@ def _watch(limit: float, done: threading.Event) -> None:
             os._exit(1)
 
 
-def _missing(late: bool) -> tuple[bool, list[int], str] | None:
-    """Return whether this rank is the one to say so, which ranks do not come, and how."""
+def _missing(late: bool, last: bool) -> tuple[bool, list[int], str] | None:
+    """Return whether this rank is the one to say so, which ranks do not come, and how.
+
+    Parameters
+    ----------
+    late : bool
+        Whether ranks of this host had the time to start.
+    last : bool
+        Whether ranks of other hosts had it, too.
+    """
     names = ("PMIX_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE")
     rank, local, size = (int(os.environ.get(name, "-1")) for name in names)
     found: dict[int, tuple[int, str]] = {}
@@ -160,14 +181,22 @@ def _missing(late: bool) -> tuple[bool, list[int], str] | None:
             with contextlib.suppress(OSError, ValueError):
                 found[int(number)] = _sign(path)
     first = rank == min((r for r, (_, text) in found.items() if text == _WAITS), default=rank)
+    ended = [r for r, (one, text) in found.items() if text == _ENDS or state_of(one) in " Z"]
+    ended = [r for r in ended if not {*_processes_of([r])} - {found[r][0]}]  # no other program
+    if ended:
+        say = f"{_ranks(ended)} has ended, and the others wait for it to start MPI"
+        return first, ended, f"{say}; every rank must make the same calls"
+    if not late:
+        return None
+    after = f"after {settings.timeout():g} s; {ADVICE}"
     stopped = [r for r, (process, _) in found.items() if state_of(process) in "Tt"]
     if stopped:
-        return first, stopped, f"{_ranks(stopped)} is stopped and has not started MPI"
+        return first, stopped, f"{_ranks(stopped)} is stopped and has not started MPI {after}"
     if found and len(found) < size:
         absent = sorted(set(range(rank - local, rank - local + size)) - set(found))
         which = _ranks(absent) if len(absent) == size - len(found) else "a rank of this host"
-        return first, absent, f"{which} has not started"
-    return (first, [], "a rank has not started MPI") if late else None
+        return first, absent, f"{which} has not started {after}"
+    return (first, [], f"a rank has not started MPI {after}") if last else None
 
 
 def _processes_of(ranks: Collection[int]) -> list[int]:

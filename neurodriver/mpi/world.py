@@ -214,7 +214,7 @@ class MPIWorld(World):
             ranks = ", ".join(map(str, sorted(self._gone)))
             raise NeurodriverError(
                 f"rank {ranks} has left the script, and the others wait for it; every rank must "
-                f"make the same calls of the Manager"
+                f"make the same calls"
             )
 
     def _leave_script(self) -> None:
@@ -351,12 +351,15 @@ def _abort_on_uncaught(own: MPIWorld) -> None:
     def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGTERM, signal.SIG_DFL)  # the launcher's, when another one ends
+        interrupted = isinstance(error, KeyboardInterrupt)
         if own.prints(error):
             cause = "".join(traceback.format_exception_only(error)[-1:])
+            if interrupted:
+                cause = f"interrupted by {error or 'Ctrl-C'}\n"
             print(f"error on rank {own.rank}: {cause}", end="", file=sys.stderr, flush=True)
-            before(kind, error, trace)
+            if not interrupted:
+                before(kind, error, trace)
         if not getattr(error, "known_to_all_ranks", False) and not own.verdict:
-            interrupted = isinstance(error, KeyboardInterrupt)
             time.sleep(_CLOSE_SECONDS if interrupted else 2 * _PRINT_SECONDS)
             own.abort()
 
@@ -372,4 +375,4 @@ def _leave_on_sigterm() -> None:
 
 def _interrupt(number: int, frame: object) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    raise KeyboardInterrupt
+    raise KeyboardInterrupt("the launcher of MPI: another rank has ended, or Ctrl-C was pressed")

@@ -59,7 +59,9 @@ def of_circuit(
     circuit: Circuit, inputs: Sequence[Input], recorders: Sequence[Recorder], **more: Any
 ) -> Compared:
     """Return what all ranks must have in common of a circuit in several parts."""
+    sizes = [f"{one.count:,} {one.name}" for one in circuit.groups]
     return {
+        "the components": ", ".join(sizes),
         "the circuit": circuit.digest,
         "the inputs": injected_by(inputs).replace("\n", "; "),
         "the recorders": "; ".join(map(_of_recorder, recorders)),

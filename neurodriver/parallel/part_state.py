@@ -84,6 +84,7 @@ class PartedState(Divided):
     _sends_again: bool
     """Whether rows that others have may have been changed."""
     _inside: bool
+    _closed: bool
     """Whether a slice has not been completed, so that parts are at different steps."""
 
     @abstractmethod
@@ -148,7 +149,9 @@ class PartedState(Divided):
         return replace(whole, learned=learned_of_whole(self.circuit, self.of, every))
 
     def check_whole(self) -> None:
-        """Raise NeurodriverError where parts may be at different steps."""
+        """Raise NeurodriverError if it is closed, or if parts may be at different steps."""
+        if self._closed:
+            raise NeurodriverError("LPU: closed; make a new one to run again")
         if self._inside:
             raise NeurodriverError("LPU: interrupted within a step; make a new LPU to run again")
 

@@ -94,6 +94,7 @@ class PartedSimulation(PartedState):
     ) -> None:
         self.circuit, self.dt, self.step, self.started = circuit, dt, 0, False
         self._set, self._sends_again, self._inside, self._opened = set(), False, False, False
+        self._closed = False
         self._world = mpi.world()
         self._inputs, self._attributes = inputs, attributes
         self.of = part_of_each(circuit, division.parts, self._world.size)
@@ -273,6 +274,7 @@ class PartedSimulation(PartedState):
             stack.callback(self._pool.shutdown)
             stack.callback(self._leave_others)
             self.finish()
+            self._closed = True
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):

@@ -1,4 +1,4 @@
-"""A job of two ranks of which rank 1 does not come: ``late_rank.py never|stopped|slow``."""
+"""A job of two ranks of which rank 1 does not come: ``late_rank.py KIND``."""
 
 from __future__ import annotations
 
@@ -16,6 +16,12 @@ from neurodriver.mpi import world  # noqa: E402
 
 if HERE == 1 and KIND == "stopped":
     os.kill(os.getpid(), signal.SIGSTOP)
+if HERE == 1 and KIND == "left":
+    sys.exit(0)
+if HERE == 1 and KIND == "left_with_mpi":  # then MPI waits for the others at the end of the script
+    from mpi4py import MPI  # noqa: F401
+
+    raise ValueError("a mistake before the first call")
 if HERE == 1 and KIND == "slow":
     time.sleep(5.0)
 print("started", world().size, flush=True)

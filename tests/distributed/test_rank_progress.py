@@ -107,6 +107,22 @@ def test_a_rank_that_never_starts(kind: str, says: str, tmp_path: Path) -> None:
         assert not processes(str(tmp_path))
 
 
+@pytest.mark.parametrize("kind", ["left", "left_with_mpi"])
+def test_a_rank_that_leaves_before_the_start(kind: str, tmp_path: Path) -> None:
+    """The others need not wait for the limit: it will not come."""
+    for _ in range(TIMES):
+        begin = time.time()
+        program = [str(HERE / "late_rank.py"), kind, str(tmp_path)]
+        done = mpiexec(2, program, 60.0, check=False)
+        assert done.returncode and "started" not in done.stdout
+        said = "error: rank 1 has ended, and the others wait for it to start MPI"
+        launcher = "exiting\nimproperly"  # it may be the first to see it
+        assert said in done.stderr or launcher in done.stderr, done.stderr
+        assert ("ValueError: a mistake" in done.stderr) == (kind != "left")
+        assert time.time() - begin < 20.0
+        assert not processes(str(tmp_path))
+
+
 @pytest.mark.usefixtures("limit")
 def test_a_rank_that_starts_late() -> None:
     """It is alive, so the other waits longer than the limit."""

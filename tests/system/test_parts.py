@@ -328,7 +328,9 @@ def wrong(count: int) -> NDArray[np.int64]:
         ([0, 1], r"one whole number for each of \d+ components is needed, got int64 \(2,\)"),
         (np.zeros(350) + 0.5, "one whole number for each"),
         (wrong, "belong together"),
-        (lambda count: np.zeros(count, int) + 1, "each part from 0 to 1 needs components"),
+        (lambda count: np.zeros(count, int) + 1, "each one needs components; got parts 1$"),
+        (lambda count: np.arange(count) - 1, "counted from 0 on, .* got parts -1, 0, 1, "),
+        (lambda count: np.append(np.zeros(count - 1, int), 10**12), "got parts 0, 1000000000000$"),
     ],
 )
 def test_mistakes(parts: Any, says: str) -> None:
@@ -496,6 +498,14 @@ def test_a_recording_that_begins_later(parts: int | None) -> None:
         lpu.run(steps=10)
     for one in recorders:
         assert one.get("V").shape == (10, 60)
+
+
+def test_a_closed_lpu_says_so() -> None:
+    lpu = nd.LPU(weighted_network(20, 1), DT, parts=2)
+    lpu.close()
+    for call in (lpu.run, lpu.advance, lambda steps: lpu.get("V"), lambda steps: lpu.save("x.h5")):
+        with pytest.raises(nd.NeurodriverError, match="LPU: closed; "):
+            call(1)
 
 
 class Shifted(nd.NDComponent):
