@@ -9,6 +9,7 @@ import numpy as np
 from .averages import Averages
 from .changes import PathSynapses
 from .network import Network
+from .ranks import TrainingRanks
 from .starts import first_averages
 from .trial_end import TrialEnd
 from .whole import Counts, real, whole
@@ -52,10 +53,9 @@ class Learner:
         slow_interval: int,
         inhibition_interval: int,
     ) -> None:
-        self.network, self.synapses, self.communicator = network, synapses, communicator
+        self.network, self.synapses, self.ranks = network, synapses, TrainingRanks(communicator)
         self.slow_interval, self.inhibition_interval = slow_interval, inhibition_interval
-        self.rank = 0 if communicator is None else communicator.Get_rank()
-        self.items = items * (1 if communicator is None else communicator.Get_size())
+        self.items = items * self.ranks.size
         self.averages = {
             name: Averages(
                 layer, network.parameters(layer), first_averages(network, layer), synapses
@@ -74,8 +74,8 @@ class Learner:
         """
         self.synapses.learn(end.greatest)
         activity = whole(end.means).sum(axis=0)  # while a GPU computes
-        if self.communicator is not None:
-            activity = self._sum_over_ranks(activity)
+        if self.ranks.communicator is not None:
+            activity = self._sum_over_ranks(self.ranks.communicator, activity)
         self.synapses.apply()
         before, self.trials = self.trials, self.trials + self.items
         for averages, mean in zip(self.averages.values(), real(activity).tolist(), strict=True):
@@ -93,21 +93,16 @@ class Learner:
 
     def of_all_ranks(self, rows: list[OfItem]) -> list[OfItem]:
         """Return what each item of all ranks has, in the order of the ranks."""
-        if self.communicator is None:
-            return rows
-        return [row for some in self.communicator.allgather(rows) for row in some]
+        return [row for some in self.ranks.gather(rows, at="a trial") for row in some]
 
-    def _sum_over_ranks(self, activity: Counts) -> Counts:
+    def _sum_over_ranks(self, communicator: Intracomm, activity: Counts) -> Counts:
         """Return the sum of some counts over ranks; the changes of all ranks are added up, too.
 
         GPUs add them up where they can. Else all go in one message.
         """
-        assert self.communicator is not None
-        added = self.synapses.add_over_ranks(self.communicator)
+        added = self.synapses.add_over_ranks(communicator)
         changes = np.zeros(0, np.int64) if added else self.synapses.changes
-        mine = np.concatenate([changes, activity])
-        total = np.empty_like(mine)
-        self.communicator.Allreduce(mine, total)
+        total = self.ranks.total(np.concatenate([changes, activity]))
         if not added:
             self.synapses.changes = total[: len(changes)]
         return total[len(changes) :]

@@ -184,7 +184,7 @@ class Trainer(Trials):
             if len(several) < every:
                 return None
             arrays = side_by_side(several)
-        begin = self.learner.rank * self.count
+        begin = self.learner.ranks.rank * self.count
         mine = {name: values[begin : begin + self.count] for name, values in arrays.items()}
         return mine if self.items is not None else {name: one[0] for name, one in mine.items()}
 

@@ -69,6 +69,10 @@ class World:
         """
         return [value]
 
+    def complete(self, request: Any, seconds: float = 0.0) -> None:
+        """Wait until a request of MPI is complete, or raise where it cannot be any more."""
+        request.Wait()
+
     def agree(self, at: str, values: Mapping[str, object]) -> None:
         """Compare what ranks are asked for, by name; texts or digests.
 
@@ -179,11 +183,11 @@ class MPIWorld(World):
         data = np.frombuffer(pickle.dumps((at, value), protocol=5), dtype=np.uint8)
         sizes = np.zeros(self.size, dtype=np.int64)
         own = np.array([len(data)], dtype=np.int64)
-        self._finish(self._comm.Iallgather(own, sizes), seconds)
+        self.complete(self._comm.Iallgather(own, sizes), seconds)
         starts = np.concatenate([[0], np.cumsum(sizes)])
         everything = np.empty(int(starts[-1]), dtype=np.uint8)
         spec = [everything, sizes, starts[:-1], self._mpi.BYTE]
-        self._finish(self._comm.Iallgatherv([data, self._mpi.BYTE], spec), seconds)
+        self.complete(self._comm.Iallgatherv([data, self._mpi.BYTE], spec), seconds)
         found = [pickle.loads(everything[a:b].data) for a, b in pairwise(starts)]
         for rank, (there, _) in enumerate(found):
             if there != found[0][0]:
@@ -197,8 +201,8 @@ class MPIWorld(World):
                 raise error
         return [given for _, given in found]
 
-    def _finish(self, request: Any, seconds: float) -> None:
-        wait_until(request.Test, seconds, "the other ranks", self._check_gone)
+    def complete(self, request: Any, seconds: float = 0.0) -> None:
+        wait_until(request.Test, seconds, "the other ranks", self._check_gone, self.crowded)
 
     def check(self) -> None:
         if self.verdict:
