@@ -285,8 +285,7 @@ class LPU(Checkpoints):
         Raises
         ------
         NeurodriverError
-            In several parts. In a batch or in a Manager, where the circuit has several phases. On
-            a GPU in a run that has begun otherwise.
+            In several parts. In a batch or in a Manager, where the circuit has several phases.
         """
         if self._divided is not None:
             say = "a circuit of several parts has no single phases; leave out parts="
