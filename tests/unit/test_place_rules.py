@@ -354,6 +354,7 @@ REFUSED = [
     ({"axes": {"y": nd.Axis.span(3, 0, 3, period=3)}}, nd.Near(y=4), {}, "more than the 3 cells"),
     (POINTS, nd.Near(5), {}, "n = 5 is more than the 4 sources"),
     (POINTS, nd.Within(x=1.0), {}, r"found by distance; write Within\(r\)"),
+    (POINTS, nd.Near(x=2), {}, r"found by distance; write Near\(n\) or Within\(r\)"),
     (POINTS, nd.Offsets([[1, 1]]), {}, "offsets need populations on axes"),
     (GRID, nd.Offsets([[1]]), {}, "a column for each of the axes theta, y"),
     (GRID, nd.Offsets({"y": [1]}), {}, "say nothing of the axis 'theta'"),
@@ -384,6 +385,16 @@ def test_what_does_not_fit_is_refused(
     cells = nd.Population("GradedNeuron", *count, name="c", **given, **CELL)
     with pytest.raises(CircuitError, match=text):
         nd.Circuit([cells], [nd.Projection(cells, cells, rule, name="p", **more)])
+
+
+@pytest.mark.parametrize("rule", [nd.Near(y=2), nd.Near(3), nd.Within(y=1.0)])
+def test_lines_to_scattered_cells_are_found_by_distance(rule: Any) -> None:
+    """Whatever the rule says of the axes of the source."""
+    line = population("line", {"axes": {"y": nd.Axis.span(6, 0, 6)}})
+    cells = nd.Population("GradedNeuron", name="c", positions={"y": np.arange(3.0)}, **CELL)
+    with pytest.raises(CircuitError, match=r"write Within\(r\)"):
+        nd.Circuit([line, cells], [nd.Projection(line, cells, rule)])
+    assert nd.Circuit([line, cells], [nd.Projection(line, cells, nd.Within(0.6))]).edges == 5
 
 
 def test_inputs_and_outputs_of_a_cell() -> None:
