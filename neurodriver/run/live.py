@@ -83,16 +83,18 @@ def numbers_of(values: Any, shape: tuple[int, ...], said: str) -> NDArray[np.flo
     NeurodriverError
         For what is neither a number nor so many of them.
     """
-    count = int(np.prod(shape))
-    if len(shape) > 1 and np.shape(values) == shape:
-        values = np.reshape(values, -1)
+    count, got = int(np.prod(shape)), f"{values!r:.60}"
     try:
         numbers = np.asarray(values, dtype=np.float64)
+        got = f"an array of the shape {numbers.shape}" if numbers.ndim else got
     except (TypeError, ValueError):
         numbers = np.empty((0, 0))
+    if numbers.shape == shape:
+        numbers = numbers.reshape(-1)
     if numbers.shape not in ((), (count,)):
         want = f"a number or {count:,} of them"
-        raise NeurodriverError(f"{said}: {want}, got {values!r:.60}")
+        want += f", in the shape {shape} or ({count},)" if len(shape) > 1 else ""
+        raise NeurodriverError(f"{said}: {want}, got {got}")
     return np.broadcast_to(numbers, (count,))
 
 
@@ -256,12 +258,13 @@ class Components:
     def shared(self, name: str) -> Any:
         """Return a state, a parameter or a variable in the memory of the backend, without a copy.
 
-        On the CPU this is an array of NumPy. On a GPU it has ``__cuda_array_interface__`` and
-        ``__dlpack__``, so that ``torch.from_dlpack``, ``cupy.asarray`` and JAX share it. What a
-        library does with it on the GPU's default stream stands before the next steps there. It is
-        valid until the next run, and until the LPU is closed. The next step reads what is written
-        to a state. Outputs that are derived from a state are not updated: use `set` if the model
-        has any. Parameters, events and other variables are read-only; `set` changes parameters.
+        It has the shape that `get` returns. On the CPU this is an array of NumPy. On a GPU it has
+        ``__cuda_array_interface__`` and ``__dlpack__``, so that ``torch.from_dlpack``,
+        ``cupy.asarray`` and JAX share it. What a library does with it on the GPU's default stream
+        stands before the next steps there. It is valid until the next run, and until the LPU is
+        closed. The next step reads what is written to a state. Outputs that are derived from a
+        state are not updated: use `set` if the model has any. Parameters, events and other
+        variables are read-only; `set` changes parameters.
 
         Raises
         ------
@@ -272,7 +275,8 @@ class Components:
         if len(placed) != 1:
             raise NeurodriverError(f"{self._said}: '{name}' lies in {len(placed)} pieces of memory")
         ((part, place, _),) = placed
-        return place.share(self._simulation(), part.rows, f"{self._said}, '{name}'")
+        found = place.share(self._simulation(), part.rows, f"{self._said}, '{name}'")
+        return found.reshape(self._shape)
 
     def set(self, name: str, values: ArrayLike, *, at: Mapping[str, Any] | None = None) -> None:
         """Set a variable that is a state, a state, a parameter, or a field.
