@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..arguments import text
 from ..circuit.axis_parts import rows_at
 from ..circuit.circuit import Circuit, Group
+from ..circuit.distributions import Distribution
 from ..circuit.selection import space_of
 from ..circuit.validate import admits, check_parameters
 from ..errors import Faults, NeurodriverError, near, quoted
@@ -25,6 +26,7 @@ from ..model.vectors import elements
 from ..quantities import magnitude
 from .copied_values import CopiedValues, copied
 from .device_values import on_host
+from .drawn_values import drawn
 from .live_fields import FieldPlace, field_of
 from .live_places import Live, Place, Rows, Values, keep_text, place_of
 from .live_pools import pool_values
@@ -100,6 +102,8 @@ def numbers_of(values: Any, shape: tuple[int, ...], said: str) -> NDArray[np.flo
 
 def parts_of_vector(values: Any, shape: tuple[int, ...], size: int, said: str) -> list[Any]:
     """Return the values of each element of a vector, in the shape of the components."""
+    if isinstance(values, Distribution):
+        return [values] * size
     try:
         given = np.broadcast_to(np.asarray(values, np.float64), (*shape, size))
     except (TypeError, ValueError):
@@ -288,9 +292,9 @@ class Components:
         Parameters
         ----------
         name : str
-        values : float or (n,) array
+        values : float, (n,) array or distribution
             On axes also in the shape that `get` returns. Of a field: a number, or an array in its
-            shape.
+            shape. What is drawn depends on the seed, the step, ``name`` and these components.
         at : mapping of str to index, optional
             Axis -> which part along it, of a population on axes or of a field that is an array.
 
@@ -313,7 +317,7 @@ class Components:
             for element, given in zip(own, parts, strict=True):
                 self.set(element, given)
             return
-        numbers = numbers_of(magnitude(values, self._unit(name), said), self._shape, said)
+        numbers = _numbers(self, name, values, said)
         placed = list(self.placed_parts(name))
         for part, place, _ in placed:
             place.check_settable(self._simulation().program)
@@ -380,6 +384,14 @@ class Components:
         """Return the unit of what is called so, empty where there is none."""
         model = self._group(self._parts[0]).model
         return next((t[name].unit for t in (model.states, model.params) if name in t), "")
+
+
+def _numbers(components: Components, name: str, values: Any, said: str) -> NDArray[np.float64]:
+    """Return one number for each of some components, (n,), which may be drawn."""
+    unit, cells = components._unit(name), components._numbers
+    if isinstance(values, Distribution):
+        values = drawn(values, components._simulation(), cells, name, unit, said)
+    return numbers_of(magnitude(values, unit, said), components._shape, said)
 
 
 def check_values(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import h5py
 import numpy as np
@@ -79,3 +80,48 @@ def test_inputs_have_the_shape_of_the_population(tmp_path: Path) -> None:
     for wrong in (frames[:, 1], frames.T, frames[0]):
         with pytest.raises(InputError, match=r"of shape \(steps, 2, 3, 4\) or \(steps, 24\)"):
             nd.ArrayInput({"I": (grid, wrong)})
+
+
+class Drawing(nd.NDComponent):
+    """Cells with all that can be set."""
+
+    axes, updates, update = ("y", "x"), {"V": "mV"}, "V += 0 * (u + g + pair[0] + table[0]);"
+    states = {"V": nd.State("mV", 0.0), "u": nd.State(), "pair": nd.State(size=2)}
+    params = {"g": nd.Parameter("mV", 0.0)}
+    fields = {"table": nd.Field(size=3, default=0.0)}
+
+
+def test_distributions_are_set() -> None:
+    """What is drawn follows from seed, step, name and cells."""
+    grid = nd.Population(Drawing, name="grid", axes={"y": 6, "x": 50})
+    law = nd.Uniform(2, 3)
+
+    def found(seed: int = 1, steps: int = 0, **more: Any) -> dict[str, np.ndarray]:
+        with nd.LPU(nd.Circuit([grid]), 1e-3, seed=seed, **more) as lpu:
+            lpu.advance(steps)
+            cells = lpu["grid"]
+            for name in ("V", "u", "g", "pair"):
+                cells.set(name, law)
+            cells.set("u", nd.Normal(0, 1), at={"y": 2})
+            return {name: np.array(cells.get(name)) for name in ("V", "u", "g", "pair")}
+
+    first = found()
+    every = [first["V"], first["g"], *np.moveaxis(first["pair"], -1, 0)]
+    assert all(one.shape == (6, 50) and 2 <= one.min() < one.max() <= 3 for one in every)
+    assert len({one.tobytes() for one in every}) == 4
+    assert first["u"][2].min() < 0 and (np.delete(first["u"], 2, axis=0) >= 2).all()
+    again = found(threads=2)
+    assert all(np.array_equal(first[name], again[name]) for name in first)
+    for other in (found(seed=2), found(steps=1)):
+        assert not any(np.isin(first[name], other[name]).any() for name in first)
+    with nd.LPU(nd.Circuit([grid]), 1e-3) as lpu:
+        for name, given, said in (
+            ("V", nd.Normal(0, -1), "'V': Normal.* 'sd' must be finite and at least 0"),
+            ("table", law, "'table': Uniform.*distributions draw parameters and states, not fie"),
+        ):
+            with pytest.raises(NeurodriverError, match=said):
+                lpu["grid"].set(name, given)
+    with pytest.raises(
+        NeurodriverError, match=r"Drawing\.table: Uniform.*, not fields; give an ar"
+    ):
+        nd.Population(Drawing, name="grid", axes={"y": 6, "x": 50}, table=law)
