@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -385,6 +386,30 @@ def test_what_does_not_fit_is_refused(
     cells = nd.Population("GradedNeuron", *count, name="c", **given, **CELL)
     with pytest.raises(CircuitError, match=text):
         nd.Circuit([cells], [nd.Projection(cells, cells, rule, name="p", **more)])
+
+
+@pytest.mark.parametrize(
+    ("axis", "offset", "said"),
+    [
+        (nd.Axis.span(8, 0, 1), 1, r"offsets are in units of positions .*apart by 'y': 0.125\)"),
+        (nd.Axis.span(8, 0, 1), 0.05, "in units of positions"),
+        (nd.Axis(8), 9, "in indices"),
+        (nd.Axis.span(8, 0, 1), 0.125, ""),
+        (nd.Axis(8), 7, ""),
+    ],
+)
+def test_offsets_that_lead_to_no_cell(axis: nd.Axis, offset: float, said: str) -> None:
+    """A warning names their unit."""
+    cells = population("cells", {"axes": {"y": axis}})
+    links = [nd.Projection(cells, cells, nd.Offsets({"y": [offset, -offset]}), name="p")]
+    if not said:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert nd.Circuit([cells], links).edges
+        return
+    with pytest.warns(CircuitWarning, match=f"projection 'p' has no connections: .*{said}"):
+        circuit = nd.Circuit([cells], links)
+    assert circuit.edges == 0
 
 
 @pytest.mark.parametrize("rule", [nd.Near(y=2), nd.Near(3), nd.Within(y=1.0)])
