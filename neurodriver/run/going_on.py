@@ -73,7 +73,12 @@ def replaced(simulation: Simulation, make: Callable[[], Simulation]) -> Simulati
     Recordings go on, too. Both are in memory for a moment: where the other one cannot be made, this
     one is as it was.
     """
-    states = snapshots_of(simulation)
+    try:
+        states = snapshots_of(simulation)
+    except StateError as error:
+        say = "other recorders, inputs or values compile the circuit anew, to go on from its state"
+        fix = "or give recorders, inputs and values before the first step"
+        raise StateError(f"LPU: {say}: {error}; {fix}") from None
     end_run(simulation)
     other = make()
     go_on_from(other, states)
