@@ -103,7 +103,6 @@ def test_synapses_that_learn_remember_steps(tmp_path: Path) -> None:
     link = Projection(a[:2], b, OneToOne(), delay=DT, plasticity=Pairs(), receptor="exc", name="w")
     with LPU(Circuit([a, b], [link]), DT) as lpu:
         lpu.advance(5)
-        lpu.finish()
         with pytest.raises(StateError, match="cannot be numbered anew where synapses learn"):
             lpu.reset(step=0)
         lpu.reset()
