@@ -6,6 +6,7 @@ import inspect
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from .. import settings
@@ -19,6 +20,9 @@ from ..plan.instances import check_backend, events_of, initial_columns
 from ..plan.program import Custom, Program
 from ..profiling.phases import current
 from .place import MemorySpace
+
+PACKAGE = str(Path(__file__).parents[1])
+"""Folder of this program."""
 
 
 class Clock:
@@ -137,9 +141,10 @@ class Instances:
             code = getattr(getattr(circuit.groups[number].model, method, None), "__code__", None)
             own = [frame for frame in frames if code and frame.filename == code.co_filename]
             last = own[-1] if own else frames[-1]
-            what = f"{type(error).__name__}: {error}"
-            place = f"{last.filename}, line {last.lineno}"
-            raise ModelError(f"{name}.{method}{when}: {what} ({place})") from error
+            what = f"{type(error).__name__}: {error} ({last.filename}, line {last.lineno})"
+            if isinstance(error, ModelError) and last.filename.startswith(PACKAGE):
+                what = str(error)  # which says where in the user's code it is
+            raise ModelError(f"{name}.{method}{when}: {what}") from error
 
     def _make(self, one: Custom) -> None:
         """Make the instance of one group; what it needs is there before its ``__init__``."""

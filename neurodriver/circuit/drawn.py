@@ -233,8 +233,22 @@ class Drawn(Connections):
 
 def warn_of_none(links: Drawn, faults: Faults) -> None:
     """Warn of a rule that connects nothing, where that is known without drawing."""
+    say = f"projection {quoted(links.projection.label)} has no connections"
     if links.projection.rule.edges(links.ends) == 0:
-        faults.warn(f"projection {quoted(links.projection.label)} has no connections")
+        faults.warn(say)
+        return
+    relation = None if links.located is None else links.located.relation
+    if relation is None or relation.form != "offsets":
+        return
+    hit = np.ones(len(relation.tables["factor"]), bool)
+    for d, name in enumerate(relation.names):
+        leads = np.any(relation.tables[f"jump {name}"] >= 0, axis=0)
+        hit &= np.asarray(leads)[relation.tables["which"][:, d]]
+    if not hit.any():
+        axes = getattr(relation.source, "axes", {}).items()
+        steps = ", ".join(f"'{name}': {axis.step:g}" for name, axis in axes if axis.step)
+        unit = f"in units of positions (cells are apart by {steps})" if steps else "in indices"
+        faults.warn(f"{say}: no offset leads from a source to a target; offsets are {unit}")
 
 
 def laws_of(

@@ -16,7 +16,8 @@ class CircuitNeighbours:
         """Return what leads to a component, also by rules whose connections are stored nowhere.
 
         Columns are ``variable``, ``access``, ``uid`` (of the sources), ``weight`` and ``delay``
-        (s), one entry for each connection, in the order in which the component takes them.
+        (s), one entry for each connection, in the order in which the component takes them. What a
+        text reads by position is no connection: a CircuitWarning names the populations.
         """
         return BUILDERS["inputs_of"](self, uid)  # type: ignore[return-value]
 
@@ -29,7 +30,8 @@ class CircuitNeighbours:
 
         For example ``circuit.trace("s2/7", ["c1", "s1"])`` returns the uids of the cells of c1 that
         lead to this cell, and of the cells of s1 that lead to any of those. Connections by rules
-        count, too, whether they are stored or not. What texts read by position does not.
+        count, too, whether they are stored or not. What texts read by position does not: a
+        CircuitWarning names the populations.
 
         Parameters
         ----------

@@ -11,6 +11,7 @@ import numpy as np
 from ..errors import CircuitError, Faults, near, quoted
 from ..model.component import NDComponent
 from ..model.fields import Field, Source, Value, values_of
+from .distributions import Distribution
 from .groups import FieldValue, Layer
 from .members import Members
 
@@ -101,10 +102,18 @@ def field_value(
     if rule.size is not None and np.ndim(value) == 0 and rule.default is value:
         value = np.full(rule.size, value)
     array, shapes, fault = values_of(rule, value, lengths)
-    if fault:
+    if fault := law_fault(value) or fault:
         faults.add(f"{where}: {fault}")
     array.flags.writeable = False
     return FieldValue(array, given.name if isinstance(given, Value) else "", shapes)
+
+
+def law_fault(given: Any) -> str:
+    """Return what is wrong with a distribution, which is given as a field; else ""."""
+    if not isinstance(given, Distribution):
+        return ""
+    give = "give an array, such as numpy.random.default_rng(1).normal(0, 1, (12, 10))"
+    return f"{given!r:.40}: distributions draw parameters and states, not fields; {give}"
 
 
 def _wanted(rule: Field, lengths: Mapping[str, int]) -> str:

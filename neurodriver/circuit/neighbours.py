@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..arguments import texts
-from ..errors import CircuitError, near, quoted
+from ..errors import CircuitError, CircuitWarning, near, quoted
 from .builders import builds
 from .circuit import Circuit, Column, Connections
 from .distributions import Distribution
 from .drawn import Drawn
+from .pointers import pointers
 from .relation import Relation
 from .rules import Ends
 from .selection import members_of
@@ -28,13 +30,17 @@ FEW = 64
 @builds("inputs_of")
 def inputs_of(circuit: Circuit, uid: str) -> Table:
     """Return the table of ``Circuit.inputs_of``."""
-    return _table(circuit, uid, "source")
+    number = _number(circuit, uid)
+    _warn_of_texts(circuit, np.array([number]), quoted(uid))
+    return _table(circuit, number, "source")
 
 
 @builds("outputs_of")
 def outputs_of(circuit: Circuit, uid: str) -> Table:
     """Return the table of ``Circuit.outputs_of``."""
-    return _table(circuit, uid, "target")
+    number = _number(circuit, uid)
+    _warn_of_texts(circuit, np.array([number]), quoted(uid), readers=True)
+    return _table(circuit, number, "target")
 
 
 @builds("trace")
@@ -42,6 +48,7 @@ def trace(circuit: Circuit, uid: str, populations: Sequence[str]) -> list[Column
     """Return the uids of ``Circuit.trace``."""
     cells = np.array([_number(circuit, uid)], np.int64)
     found: list[Column] = []
+    seen = cells
     names = texts(populations, "trace: populations")
     for name in [names] if isinstance(names, str) else names:
         members = np.zeros(circuit.count, bool)
@@ -55,6 +62,8 @@ def trace(circuit: Circuit, uid: str, populations: Sequence[str]) -> list[Column
             reached[_sources(one, cells)] = True
         cells = np.flatnonzero(reached & members)
         found.append(circuit.uids[cells])
+        seen = np.concatenate([seen, cells])
+    _warn_of_texts(circuit, seen[: len(seen) - len(cells)], quoted(uid))
     return found
 
 
@@ -76,8 +85,27 @@ def _number(circuit: Circuit, uid: str) -> int:
     return number
 
 
-def _table(circuit: Circuit, uid: str, other: str) -> Table:
-    number = _number(circuit, uid)
+def _warn_of_texts(
+    circuit: Circuit, cells: NDArray[np.int64], who: str, readers: bool = False
+) -> None:
+    """Warn where texts of some cells read populations, or where texts read the cells."""
+    said = []
+    for one in pointers(circuit):
+        first = int(circuit.starts[one.group]) + one.first
+        last = first + one.count
+        if not readers:
+            first, last = circuit.starts[one.reader : one.reader + 2].tolist()
+        if ((first <= cells) & (cells < last)).any():
+            layer = circuit.groups[one.reader].layer
+            name = quoted(layer.population if layer else circuit.groups[one.reader].name)
+            said.append(f"{name} reads {quoted(one.population)} (source {quoted(one.source)})")
+    if said:
+        some = "; ".join(said[:5]) + (f"; and {len(said) - 5} more" if len(said) > 5 else "")
+        why = "what texts read by position is no connection, and is not listed here"
+        warnings.warn(f"{who}: {why}: {some}", CircuitWarning, stacklevel=4)
+
+
+def _table(circuit: Circuit, number: int, other: str) -> Table:
     parts = [_part(circuit, one, other) for one in _found(circuit, number, other)]
     if not parts:
         none = np.empty(0, np.int32)

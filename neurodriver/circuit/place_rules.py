@@ -79,6 +79,10 @@ class _Reach(PlaceRule):
             yield wrong
         if self.by_distance is None and not self.axes:
             yield f"say how far it reaches, such as {type(self).__name__}(y=3, x=3)"
+        if self.axes and not (isinstance(source, AxisGrid) and isinstance(target, AxisGrid)):
+            counted = isinstance(self, Near) and not isinstance(source, AxisGrid)
+            write = "Near(n) or Within(r)" if counted else "Within(r)"
+            yield f"cells at positions= are found by distance; write {write}"
 
 
 @dataclass(frozen=True, init=False)
@@ -133,7 +137,8 @@ class Near(_Reach):
             if self.axes:
                 yield "give a number of cells, or numbers along axes, and not both"
             elif isinstance(source, AxisGrid):
-                yield "Near(n) finds cells by distance at positions=; for axes write Near(y=3, x=3)"
+                write = "Near(y=3, x=3)" if isinstance(target, AxisGrid) else "Within(r)"
+                yield f"Near(n) finds cells by distance at positions=; for axes write {write}"
             elif whole(self.n) and self.n > source.count:
                 yield f"n = {self.n} is more than the {source.count} sources"
 
@@ -177,12 +182,6 @@ class Within(_Reach):
         if not isinstance(value, np.ndarray) and 0 <= real(value) < np.inf:
             return ""
         return f"a distance must be a number, at least 0 (got {value!r:.40})"
-
-    def misfits(self, source: Space, target: Space) -> Iterator[str]:
-        yield from super().misfits(source, target)
-        points = [one for one in (source, target) if not isinstance(one, AxisGrid)]
-        if points and (self.axes or self.r is None):
-            yield "cells at positions= are found by distance; write Within(r)"
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,15 +20,14 @@ from .axis import Axis, AxisRun
 from .builders import builds
 from .circuit import Circuit
 from .distributions import Distribution
-from .drawing import Rows as DrawnRows
 from .groups import Column, Connections, Group, Numbered, joined_params
 from .members import Members, Rows, index_text, rows_of
 from .node_columns import POPULATION, JoinedColumns, given_columns, storable
+from .numbers_drawn import numbers_drawn
 from .pace import Pace, pace_of
 from .population_values import law_in_unit, rule_of, space_given, stand_in, with_elements
 from .population_view import PopulationView
-from .projections import Projection, key_of
-from .rules import Ends, OneToOne
+from .projections import Projection
 from .space import AxisGrid, runs_near, runs_within
 from .step_order import in_order
 from .validate import check_group
@@ -303,13 +302,7 @@ class Population(Members):
 
     def _drawn(self, parameter: str, law: Distribution, seed: int) -> Column:
         """Return the numbers of a parameter: a function of seed, names and place."""
-        key = key_of(seed, f"{self.name}\0{parameter}", "parameter")
-        every = range(self.count)
-        rows = DrawnRows(OneToOne(), Ends(every, every), key, law.law(), law.law())
-        rows.place(np.empty(self.count, dtype=np.int32))
-        out = np.empty(self.count)
-        rows.values("weight", out)
-        return out
+        return numbers_drawn(law, self.count, seed, f"{self.name}\0{parameter}", "parameter")
 
 
 @builds("from_populations")

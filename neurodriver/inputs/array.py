@@ -19,9 +19,10 @@ class ArrayInput(Input):
     Parameters
     ----------
     inputs : mapping of variable to (uids, data)
-        ``data`` is an array (steps, n), or a pair ``(time, index)``: times in seconds and columns
-        of ``uids``. An event at time t enters at step ``floor(t / dt)``, a hair's breadth below a
-        step counting as the step; events of one column in one step add up.
+        ``data`` is an array (steps, n), of a population on axes also (steps, y, x) for instance;
+        or a pair ``(time, index)``: times in seconds and columns of ``uids``. An event at time t
+        enters at step ``floor(t / dt)``, a hair's breadth below a step counting as the step; events
+        of one column in one step add up.
     mode : {0, 1}
         After the last row: 0 injects zero, 1 repeats the last row. Events never repeat.
 
@@ -41,6 +42,7 @@ class ArrayInput(Input):
         self.mode = mode
         self.modes = [mode] * len(self.targets)
         self._sources: list[_ArrayRows | _Events] = []
+        self._shapes = [_shape_of(who) for who, _ in inputs.values()]
         for (variable, uids), (_, data) in zip(self.targets, inputs.values(), strict=True):
             where = f"{self.name}, '{variable}'"
             if isinstance(data, tuple) and len(data) == 2:
@@ -48,12 +50,15 @@ class ArrayInput(Input):
                 self._sources.append(_Events(data, len(uids), where))
             else:
                 number = len(self._sources)
-                self._sources.append(_ArrayRows(np.zeros((0, len(uids))), len(uids), where))
+                self._sources.append(_ArrayRows(np.zeros((0, len(uids))), len(uids), where, ()))
                 self.take(number, data, where, "_set_rows", number, where)
 
     def _set_rows(self, rows: Any, number: int, where: str) -> None:
-        kind = _Events if isinstance(rows, tuple) else _ArrayRows
-        self._sources[number] = kind(rows, len(self.targets[number][1]), where)
+        count = len(self.targets[number][1])
+        if isinstance(rows, tuple):
+            self._sources[number] = _Events(rows, count, where)
+        else:
+            self._sources[number] = _ArrayRows(rows, count, where, self._shapes[number])
 
     def open(self, dt: float, dtype: np.dtype) -> None:
         super().open(dt, dtype)
@@ -72,17 +77,28 @@ class ArrayInput(Input):
         return self._sources[number].chunk(first, steps, self.modes[number])
 
 
-class _ArrayRows:
-    """Rows of an array or of an HDF5 data set, sliced as the run goes."""
+def _shape_of(who: Any) -> tuple[int, ...]:
+    """Return the shape of a population on several axes, or of a part of one; else ()."""
+    shape = tuple(getattr(who, "shape", ())) if hasattr(who, "uids") else ()
+    return shape if len(shape) > 1 else ()
 
-    def __init__(self, data: Any, count: int, where: str) -> None:
+
+class _ArrayRows:
+    """Rows of an array or of an HDF5 data set, sliced as the run goes.
+
+    A row may have the ``shape`` of the cells, where there is one.
+    """
+
+    def __init__(self, data: Any, count: int, where: str, shape: tuple[int, ...]) -> None:
         try:
             self.data = data if hasattr(data, "shape") else np.asarray(data)
         except ValueError:
             raise InputError(f"{where}: data must be rows of one length") from None
-        self.where = where
-        if len(self.data.shape) != 2 or self.data.shape[1] != count:
-            want = f"(steps, {count}): one column per uid"
+        self.where, self.count = where, count
+        given = tuple(self.data.shape)
+        if len(given) < 2 or given[1:] not in ((count,), shape):
+            whole = f"({', '.join(map(str, ('steps', *shape)))}) or " if shape else ""
+            want = f"{whole}(steps, {count}): one column per uid"
             raise InputError(f"{where}: data of shape {want} are needed, got {self.data.shape}")
         if self.data.dtype.kind not in "fiub":
             raise InputError(f"{where}: data must be numbers, got {self.data.dtype}")
@@ -92,7 +108,7 @@ class _ArrayRows:
 
     def content(self) -> Any:
         """Return all rows."""
-        return np.asarray(self.data)
+        return np.reshape(self.data, (len(self.data), self.count))
 
     def length(self) -> int:
         """Return the number of rows."""
@@ -107,6 +123,7 @@ class _ArrayRows:
         try:
             with np.errstate(over="ignore"):  # an error below
                 table = np.ascontiguousarray(self.data[begin:end], dtype=self.dtype)
+                table = table.reshape(end - begin, self.count)
         except OSError as error:
             raise InputError(f"{self.where}: row {begin} cannot be read ({error})") from None
         if not np.isfinite(table).all():

@@ -8,6 +8,7 @@ https://dmlc.github.io/dlpack/latest/c_api.html (structures without a version).
 from __future__ import annotations
 
 import ctypes as ct
+import math
 from collections.abc import Callable
 from functools import cache
 from typing import Any, ClassVar
@@ -57,7 +58,7 @@ _give_back = _DELETER(lambda address: _lent.pop(address, None) and None)
 
 
 class SharedArray:
-    """A one-dimensional array in the memory of a backend.
+    """An array in the memory of a backend, whose elements lie one after the other.
 
     Parameters
     ----------
@@ -86,7 +87,8 @@ class SharedArray:
         owner: Any,
         follow: Callable[[int | None], None] | None = None,
     ) -> None:
-        self.address, self.shape, self.dtype = address, (count,), np.dtype(dtype)
+        self.address, self.dtype = address, np.dtype(dtype)
+        self.shape: tuple[int, ...] = (count,)
         self.device, self._owner, self.read_only, self._follow = device, owner, False, follow
 
     def __len__(self) -> int:
@@ -94,7 +96,12 @@ class SharedArray:
 
     def __repr__(self) -> str:
         kind = {CPU: "the CPU", CUDA: f"GPU {self.device[1]}"}[self.device[0]]
-        return f"SharedArray of {len(self):,} {self.dtype} on {kind}"
+        return f"SharedArray of {math.prod(self.shape):,} {self.dtype} on {kind}"
+
+    def reshape(self, shape: tuple[int, ...]) -> SharedArray:
+        """Return the array, which has another shape now."""
+        self.shape = shape
+        return self
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
@@ -134,8 +141,9 @@ class SharedArray:
 def _described(shape: tuple[int, ...], dtype: np.dtype, device: tuple[int, int]) -> _Managed:
     """Return an array without its address; each is made once, as that takes 4 us."""
     kind = _Type(_CODES[dtype.kind], 8 * dtype.itemsize, 1)
-    sizes = (ct.c_int64 * 1)(*shape)
-    return _Managed(_Tensor(None, _Device(*device), 1, kind, sizes, None, 0), None, _give_back)
+    sizes = (ct.c_int64 * len(shape))(*shape)
+    tensor = _Tensor(None, _Device(*device), len(shape), kind, sizes, None, 0)
+    return _Managed(tensor, None, _give_back)
 
 
 class ReadOnlyArray(np.ndarray):
@@ -150,12 +158,12 @@ class ReadOnlyArray(np.ndarray):
         return array[()] if return_scalar else np.asarray(array)
 
     def __dlpack__(self, **wishes: Any) -> Any:
-        if self.flags.writeable or self.ndim != 1 or wishes.get("max_version"):
+        contiguous = self.ndim and self.flags.c_contiguous
+        if self.flags.writeable or not contiguous or wishes.get("max_version"):
             return super().__dlpack__(**wishes)
         wishes = {name: wish for name, wish in wishes.items() if wish is not None}
-        return SharedArray(self.ctypes.data, len(self), self.dtype, (CPU, 0), self).__dlpack__(
-            **wishes
-        )
+        memory = SharedArray(self.ctypes.data, self.size, self.dtype, (CPU, 0), self)
+        return memory.reshape(self.shape).__dlpack__(**wishes)
 
 
 def as_read_only(array: Any) -> Any:

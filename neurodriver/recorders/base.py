@@ -19,7 +19,8 @@ step k has the time ``k * dt`` and the index of its column.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -208,7 +209,8 @@ class Recorder(ABC):
         What to record; ``uids`` None means every component that updates the variable and is not
         hidden. A `Population`, a part of one or a `Selection` stands for its uids. ``"s1.val"`` is
         ``val`` of the population ``s1``, and ``("s1.val", {"theta": 2})`` that of the cells with
-        this index along an axis.
+        this index along an axis. Requests of one variable are joined: it has the columns of all of
+        them, in this order.
     sample_interval : int
         Steps per row (see the module's sampling rule).
 
@@ -406,8 +408,23 @@ def _requests(record: Iterable[tuple[str, Who | None]]) -> tuple[Request, ...]:
         variable, uids = entry
         known = None if uids is None else tuple(uid_list(uids, RecordingError))
         requests.append((variable, known))
-    names = [variable for variable, _ in requests]
-    for variable in names:
-        if names.count(variable) > 1:
-            raise RecordingError(f"record: '{variable}' is named twice; name all its uids at once")
-    return tuple(requests)
+    return tuple(_joined(requests))
+
+
+def _joined(requests: Sequence[Request]) -> Iterator[Request]:
+    """Yield one request for each variable, with the uids of all that name it."""
+    for variable in dict.fromkeys(variable for variable, _ in requests):
+        asked = [uids for name, uids in requests if name == variable]
+        if len(asked) == 1:
+            yield variable, asked[0]
+            continue
+        if any(uids is None for uids in asked):
+            say = f"'{variable}' of all components is recorded, and '{variable}' is named again"
+            raise RecordingError(f"record: {say}; name it once")
+        every = tuple(uid for uids in asked for uid in uids or ())
+        twice = [uid for uid, count in Counter(every).items() if count > 1]
+        if twice:
+            some = ", ".join(f"'{uid}'" for uid in twice[:3])
+            more = f" and {len(twice) - 3:,} more" if len(twice) > 3 else ""
+            raise RecordingError(f"record: '{variable}' of {some}{more} is named twice")
+        yield variable, every

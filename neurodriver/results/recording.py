@@ -146,6 +146,13 @@ class Recording(OpenRecording, RecordingLabels, RecordingExports):
             )
 
     def __getitem__(self, variable: str) -> Variable | Events:
+        population, _, name = str(variable).rpartition(".")
+        if population and variable not in self.variables and name in self.variables:
+            found = self[name]
+            part: Variable | Events = found[
+                variable if variable in found.populations else population
+            ]
+            return part
         events = self.is_events(variable)
         return self.as_events(variable) if events else self.data(variable)
 

@@ -250,14 +250,14 @@ class Variable(ColumnChoice):
             out[rows.start - low : rows.stop - low] = self._dataset[rows][:, self._columns]
         return out
 
-    def shaped(self, population: str = "") -> npt.NDArray[Any]:
+    def shaped(self, population: Any = "") -> npt.NDArray[Any]:
         """Return the rows of a population on axes in its shape: (rows, theta, y, x) for instance.
 
         Parameters
         ----------
-        population : str
-            Its name; not needed where just one population on axes was recorded. Of a slice of a
-            population, the result has the cells that were recorded along each axis.
+        population : str or Population
+            Its name, or itself; not needed where just one population on axes was recorded. Of a
+            slice of a population, the result has the cells that were recorded along each axis.
 
         Raises
         ------
@@ -265,7 +265,8 @@ class Variable(ColumnChoice):
             Where there is no such population, or the recorded cells are no block along its axes.
         """
         where = f"{self._labels.source}, '{self.name}'"
-        name = chosen(population, [*self.populations], self._labels.axes, where)
+        whole = getattr(population, "parent", population)  # of a part
+        name = chosen(getattr(whole, "name", whole), [*self.populations], self._labels.axes, where)
         mine = self.populations[name]
         columns = mine if self._columns is None else self._columns[mine]
         part = self._changed(_columns=columns, _single=False)

@@ -186,7 +186,6 @@ class Checkpoints(LiveValues):
         if self.managed:
             raise StateError("an LPU of a Manager cannot go back; make the Manager anew")
         state.check(self.first_circuit, self.dt, self.settings.dtype, self.seed)
-        simulation.finish()
         make = partial(self.simulated, state.circuit, state.variants)
         self.simulation = taken_back(simulation, make, state.snapshots)
         self.circuit, self.variants = state.circuit, state.variants
@@ -239,7 +238,8 @@ class Checkpoints(LiveValues):
         Raises
         ------
         NeurodriverError
-            Where a run has not been finished, or synapses learn: they remember steps of spikes.
+            With ``step`` where synapses learn: they remember the steps of spikes. While a run does
+            its steps.
 
         Examples
         --------

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,11 +32,14 @@ class Divided(ABC):
         Step in seconds.
     step : int
         Steps that are done.
+    advancing : bool
+        Whether steps are done now.
     """
 
     circuit: Circuit
     dt: float
     step: int
+    advancing = False
 
     @abstractmethod
     def snapshot(self) -> Snapshot:
@@ -82,3 +86,13 @@ class Divided(ABC):
     @abstractmethod
     def current(self, circuit: Circuit) -> Circuit:
         """Return the circuit with the parameters that have been set."""
+
+
+@contextmanager
+def under_way(one: Divided) -> Iterator[None]:
+    """Let a simulation know that it does steps."""
+    one.advancing = True
+    try:
+        yield
+    finally:
+        one.advancing = False

@@ -45,16 +45,26 @@ def go_on_from(simulation: Simulation, snapshots: Sequence[Snapshot]) -> None:
 
 def leave(simulation: Simulation) -> None:
     """Give a simulation's memory back; its inputs and recorders stay for another one."""
-    _check_finished(simulation)
+    end_run(simulation)
     if isinstance(simulation, Divided):
         simulation.release()
     else:
         simulation.backend.close()
 
 
-def _check_finished(simulation: Simulation) -> None:
+def end_run(simulation: Simulation) -> None:
+    """End the run of a simulation, if there is one; the next run goes on with its recordings.
+
+    Raises
+    ------
+    NeurodriverError
+        Where this is asked for while steps are done, as by ``progress`` or by a recorder.
+    """
+    if simulation.advancing if isinstance(simulation, Divided) else not simulation.boundary.over:
+        say = "cannot be done while run() or advance() does its steps; do it between two calls"
+        raise NeurodriverError(f"LPU: a change that compiles anew {say}")
     if simulation.started:
-        raise NeurodriverError("LPU: call finish() before a change that compiles anew")
+        simulation.finish()
 
 
 def replaced(simulation: Simulation, make: Callable[[], Simulation]) -> Simulation:
@@ -63,8 +73,13 @@ def replaced(simulation: Simulation, make: Callable[[], Simulation]) -> Simulati
     Recordings go on, too. Both are in memory for a moment: where the other one cannot be made, this
     one is as it was.
     """
-    _check_finished(simulation)
-    states = snapshots_of(simulation)
+    try:
+        states = snapshots_of(simulation)
+    except StateError as error:
+        say = "other recorders, inputs or values compile the circuit anew, to go on from its state"
+        fix = "or give recorders, inputs and values before the first step"
+        raise StateError(f"LPU: {say}: {error}; {fix}") from None
+    end_run(simulation)
     other = make()
     go_on_from(other, states)
     if isinstance(simulation, Divided):
@@ -93,7 +108,7 @@ def taken_back(
     simulation: Simulation, make: Callable[[], Simulation], states: Sequence[Snapshot]
 ) -> Simulation:
     """Return a simulation that goes on from an earlier state; its recordings begin anew."""
-    _check_finished(simulation)
+    end_run(simulation)
     other = make()
     go_on_from(other, states)
     leave(simulation)
@@ -105,6 +120,5 @@ def renumbered(simulation: Simulation, make: Callable[[], Simulation], step: int
 
     Its recordings begin anew.
     """
-    _check_finished(simulation)
     states = [replace(one, step=step) for one in snapshots_of(simulation)]
     return taken_back(simulation, make, states)

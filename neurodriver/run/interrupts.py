@@ -102,6 +102,8 @@ class StepBoundary:
     ----------
     asked : bool
         Whether Ctrl-C has been pressed.
+    over : bool
+        Whether the steps have ended.
 
     Examples
     --------
@@ -118,7 +120,7 @@ class StepBoundary:
         self.asked = False
         self._before: Any = None
         self._interrupt, self._patience = interrupt, patience
-        self._over = False
+        self.over = False
         self._ending = threading.Lock()
         self._thread = 0
 
@@ -143,10 +145,10 @@ class StepBoundary:
 
     def end_step(self) -> None:
         """End the step if it is still going on after a while; another thread calls it."""
-        if not outlasts(self._patience(), lambda: self._over, lambda: _computes(self._thread)):
+        if not outlasts(self._patience(), lambda: self.over, lambda: _computes(self._thread)):
             return
         with self._ending:
-            if not self._over and not self._interrupt():
+            if not self.over and not self._interrupt():
                 interrupt_main_thread()  # it runs Python
 
     def __exit__(self, *error: object) -> None:
@@ -154,7 +156,7 @@ class StepBoundary:
             if self._before is not None:
                 _WATCHER.end()
             with self._ending:
-                self._over = True
+                self.over = True
         finally:
             if self._before is not None:
                 signal.signal(signal.SIGINT, self._before)
@@ -206,3 +208,7 @@ class _Watcher:
 
 
 _WATCHER = _Watcher()
+
+NO_STEPS = StepBoundary()
+"""That of a simulation which has not begun any steps."""
+NO_STEPS.over = True

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..arguments import text
 from ..circuit.axis_parts import rows_at
 from ..circuit.circuit import Circuit, Group
+from ..circuit.distributions import Distribution
 from ..circuit.selection import space_of
 from ..circuit.validate import admits, check_parameters
 from ..errors import Faults, NeurodriverError, near, quoted
@@ -25,6 +26,7 @@ from ..model.vectors import elements
 from ..quantities import magnitude
 from .copied_values import CopiedValues, copied
 from .device_values import on_host
+from .drawn_values import drawn
 from .live_fields import FieldPlace, field_of
 from .live_places import Live, Place, Rows, Values, keep_text, place_of
 from .live_pools import pool_values
@@ -83,21 +85,25 @@ def numbers_of(values: Any, shape: tuple[int, ...], said: str) -> NDArray[np.flo
     NeurodriverError
         For what is neither a number nor so many of them.
     """
-    count = int(np.prod(shape))
-    if len(shape) > 1 and np.shape(values) == shape:
-        values = np.reshape(values, -1)
+    count, got = int(np.prod(shape)), f"{values!r:.60}"
     try:
         numbers = np.asarray(values, dtype=np.float64)
+        got = f"an array of the shape {numbers.shape}" if numbers.ndim else got
     except (TypeError, ValueError):
         numbers = np.empty((0, 0))
+    if numbers.shape == shape:
+        numbers = numbers.reshape(-1)
     if numbers.shape not in ((), (count,)):
         want = f"a number or {count:,} of them"
-        raise NeurodriverError(f"{said}: {want}, got {values!r:.60}")
+        want += f", in the shape {shape} or ({count},)" if len(shape) > 1 else ""
+        raise NeurodriverError(f"{said}: {want}, got {got}")
     return np.broadcast_to(numbers, (count,))
 
 
 def parts_of_vector(values: Any, shape: tuple[int, ...], size: int, said: str) -> list[Any]:
     """Return the values of each element of a vector, in the shape of the components."""
+    if isinstance(values, Distribution):
+        return [values] * size
     try:
         given = np.broadcast_to(np.asarray(values, np.float64), (*shape, size))
     except (TypeError, ValueError):
@@ -256,12 +262,13 @@ class Components:
     def shared(self, name: str) -> Any:
         """Return a state, a parameter or a variable in the memory of the backend, without a copy.
 
-        On the CPU this is an array of NumPy. On a GPU it has ``__cuda_array_interface__`` and
-        ``__dlpack__``, so that ``torch.from_dlpack``, ``cupy.asarray`` and JAX share it. What a
-        library does with it on the GPU's default stream stands before the next steps there. It is
-        valid until the next run, and until the LPU is closed. The next step reads what is written
-        to a state. Outputs that are derived from a state are not updated: use `set` if the model
-        has any. Parameters, events and other variables are read-only; `set` changes parameters.
+        It has the shape that `get` returns. On the CPU this is an array of NumPy. On a GPU it has
+        ``__cuda_array_interface__`` and ``__dlpack__``, so that ``torch.from_dlpack``,
+        ``cupy.asarray`` and JAX share it. What a library does with it on the GPU's default stream
+        stands before the next steps there. It is valid until the next run, and until the LPU is
+        closed. The next step reads what is written to a state. Outputs that are derived from a
+        state are not updated: use `set` if the model has any. Parameters, events and other
+        variables are read-only; `set` changes parameters.
 
         Raises
         ------
@@ -272,7 +279,8 @@ class Components:
         if len(placed) != 1:
             raise NeurodriverError(f"{self._said}: '{name}' lies in {len(placed)} pieces of memory")
         ((part, place, _),) = placed
-        return place.share(self._simulation(), part.rows, f"{self._said}, '{name}'")
+        found = place.share(self._simulation(), part.rows, f"{self._said}, '{name}'")
+        return found.reshape(self._shape)
 
     def set(self, name: str, values: ArrayLike, *, at: Mapping[str, Any] | None = None) -> None:
         """Set a variable that is a state, a state, a parameter, or a field.
@@ -284,9 +292,9 @@ class Components:
         Parameters
         ----------
         name : str
-        values : float or (n,) array
+        values : float, (n,) array or distribution
             On axes also in the shape that `get` returns. Of a field: a number, or an array in its
-            shape.
+            shape. What is drawn depends on the seed, the step, ``name`` and these components.
         at : mapping of str to index, optional
             Axis -> which part along it, of a population on axes or of a field that is an array.
 
@@ -309,7 +317,7 @@ class Components:
             for element, given in zip(own, parts, strict=True):
                 self.set(element, given)
             return
-        numbers = numbers_of(magnitude(values, self._unit(name), said), self._shape, said)
+        numbers = _numbers(self, name, values, said)
         placed = list(self.placed_parts(name))
         for part, place, _ in placed:
             place.check_settable(self._simulation().program)
@@ -376,6 +384,14 @@ class Components:
         """Return the unit of what is called so, empty where there is none."""
         model = self._group(self._parts[0]).model
         return next((t[name].unit for t in (model.states, model.params) if name in t), "")
+
+
+def _numbers(components: Components, name: str, values: Any, said: str) -> NDArray[np.float64]:
+    """Return one number for each of some components, (n,), which may be drawn."""
+    unit, cells = components._unit(name), components._numbers
+    if isinstance(values, Distribution):
+        values = drawn(values, components._simulation(), cells, name, unit, said)
+    return numbers_of(magnitude(values, unit, said), components._shape, said)
 
 
 def check_values(

@@ -12,6 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from ..circuit.circuit import Circuit, Connections
 from ..circuit.drawn import Drawn
 from ..errors import NeurodriverError, near
+from ..model.component import Parameter
+from ..model.parameters import SynapseVariable
 from .live import numbers_of
 
 Now = Callable[[], Circuit]
@@ -70,15 +72,39 @@ class LiveConnections:
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the numbers that each connection has; ``weight`` for most."""
-        return tuple(self._links.expanded().data)
+        declared = (rules for *_, rules in self._rules())
+        variable = SynapseVariable
+        own = (n for some in declared for n, rule in some.items() if not isinstance(rule, variable))
+        return tuple(dict.fromkeys([*self._links.expanded().data, *own]))
 
     def get(self, name: str = "weight") -> NDArray[np.float64]:
-        """Return a number of each connection, (m,)."""
+        """Return a number of each connection, (m,).
+
+        It is what the access of the target declares where the connections say nothing else.
+        """
         links = self._links.expanded()
-        if name not in links.data:
-            known = ", ".join(links.data) or "nothing"
-            raise NeurodriverError(f"'{self.name}': no '{name}'; connections have: {known}")
-        return np.broadcast_to(np.asarray(links.data[name], np.float64), (len(links),))
+        given = links.data.get(name)
+        if given is None and name not in self.names:
+            known = ", ".join(self.names) or "nothing"
+            hint = near(name, self.names)
+            raise NeurodriverError(f"'{self.name}': no '{name}'{hint}; connections have: {known}")
+        out = np.array(np.broadcast_to(np.nan if given is None else given, (len(links),)), float)
+        if given is not None and not np.isnan(out).any():
+            return out
+        for first, last, rules in self._rules():
+            default = rules[name].default if name in rules else None
+            mine = (links.target >= first) & (links.target < last) & np.isnan(out)
+            out[mine] = 0.0 if default is None else default
+        return out
+
+    def _rules(self) -> Iterator[tuple[int, int, Mapping[str, Parameter]]]:
+        """Yield first and last component of each group that they reach, and declared numbers."""
+        circuit, links = self._now(), self._links.expanded()
+        for number in np.unique(circuit.group_of(links.target)).tolist():
+            first, last = circuit.starts[number : number + 2].tolist()
+            for access in circuit.groups[number].model.accesses:
+                if access.name == links.access and access.variable == links.variable:
+                    yield first, last, access.connection
 
     def set(self, name: str, values: ArrayLike) -> None:
         """Set a number of each connection; the circuit is compiled anew and goes on.

@@ -13,6 +13,7 @@ from ..circuit.axis_parts import part
 from ..circuit.circuit import Circuit
 from ..circuit.drawn import Drawn
 from ..circuit.groups import FieldValue
+from ..circuit.layer import law_fault
 from ..circuit.projections import reads_field, with_fields_of
 from ..circuit.space import AxisGrid
 from ..errors import NeurodriverError
@@ -109,6 +110,8 @@ class FieldPlace:
         self, simulation: Live, given: Any, at: Mapping[str, Any] | None, said: str
     ) -> NDArray[Any]:
         """Return the whole array with what is to be set; parameters and errors as of `write`."""
+        if fault := law_fault(given):
+            raise NeurodriverError(f"{said}: {fault}")
         given = on_host(given, simulation, said)
         whole = magnitude(given, self.rule.unit, said)
         shapes, shape = self.value.shapes, self.value.values.shape

@@ -278,8 +278,8 @@ class LiveValues(Begun, ABC):
     def _compile_anew(self, circuit: Circuit, variants: Variants | None = None) -> None:
         if self.managed:
             raise StateError(
-                "an LPU of a Manager cannot be compiled anew; give the parameter one value for "
-                "each component before the run"
+                "an LPU of a Manager cannot be compiled anew; change its circuit before the run, "
+                "and give a parameter one value for each component"
             )
         variants = variants or self.current_variants()
         self.simulation = replaced(self.simulation, lambda: self.simulated(circuit, variants))

@@ -269,7 +269,10 @@ class LPU(Checkpoints):
         }
 
     def advance(self, steps: int, progress: Callable[[int], None] | None = None) -> None:
-        """Advance ``steps`` steps; ``progress`` gets the number that each call has done."""
+        """Advance ``steps`` steps; ``progress`` gets the number that each call has done.
+
+        Recordings stay open for the next call. `finish` and `close` end the run.
+        """
         steps = whole_number(steps, "LPU.advance: steps", most=MANY_STEPS)
         self.simulation.advance(steps, progress)
 
@@ -285,8 +288,7 @@ class LPU(Checkpoints):
         Raises
         ------
         NeurodriverError
-            In several parts. In a batch or in a Manager, where the circuit has several phases. On
-            a GPU in a run that has begun otherwise.
+            In several parts. In a batch or in a Manager, where the circuit has several phases.
         """
         if self._divided is not None:
             say = "a circuit of several parts has no single phases; leave out parts="
@@ -394,7 +396,7 @@ class LPU(Checkpoints):
         return lpu_html(self)
 
     def finish(self) -> None:
-        """Write out and close the recordings."""
+        """Write out and close the recordings; the next run goes on with them."""
         self.simulation.finish()
 
 

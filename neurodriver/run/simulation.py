@@ -34,7 +34,7 @@ from .copies import Copied, copies_of
 from .execution import InputFeed, RecorderFeed
 from .findings import CopyWatches
 from .in_flight import CallsInFlight
-from .interrupts import StepBoundary, boundary_of
+from .interrupts import NO_STEPS, StepBoundary, boundary_of
 from .member import Member, injected, inputs_of, merging_of, read_of
 from .nonfinite import watching
 from .queued_steps import QueuedSteps
@@ -149,7 +149,7 @@ class Simulation:
         self._writer: Writer[Recorder] | None = None
         self._make_calls(self.backend.stepwise, [feed for _, feed in self.feeds])
         self._failed: Recorder | None = None
-        self.queued = QueuedSteps()
+        self.queued, self.boundary = QueuedSteps(), NO_STEPS
         self.started = self._inside = False  # inside: a call was interrupted, states are ahead
 
     def _make_calls(self, stepwise: bool, feeds: list[RecorderFeed]) -> None:
@@ -223,8 +223,8 @@ class Simulation:
         self.pools.begin()
         if not self.started:
             self.start()
-        with ending or boundary_of(self.backend, self.calls) as boundary:
-            self._advance_to(self.step + steps, progress, boundary)
+        with ending or boundary_of(self.backend, self.calls) as self.boundary:
+            self._advance_to(self.step + steps, progress, self.boundary)
 
     def _advance_to(self, end: int, progress: Progress, boundary: StepBoundary) -> None:
         while self.step < end and not boundary.asked:

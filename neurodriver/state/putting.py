@@ -58,7 +58,8 @@ def put(
         With all that does not fit, before anything is changed.
     """
     program, ports = backend.program, ports or NoPorts()
-    check_readable(program)
+    if snapshot.step:
+        check_readable(program)
     _check_numbers(program, snapshot)
     found = _matched(program, snapshot, ports.groups)
     late: list[LateArrivals] = []

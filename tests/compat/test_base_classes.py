@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from neurodriver import (
     StepInput,
 )
 from neurodriver.compat.base_classes import read_base_classes
-from neurodriver.errors import CircuitWarning, ModelError
+from neurodriver.errors import CircuitWarning, ModelError, StateError
 
 DATA = Path(__file__).parents[3] / "shared" / "data" / "layers" / "base_classes"
 RECORD = [("V", None), ("spike_state", None), ("I", None)]
@@ -226,6 +227,57 @@ def test_currents_of_another_size(tmp_path: Path) -> None:
         run(own(tmp_path, size="2", override="False"))
     want = "Own.__init__ (own.py, line 9): self.I must be float64 of 3 neurons, got float64 of 2"
     assert want in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("method", "changed"),
+    [
+        ("update_I", ("self.I.fill(1.0)", "self.I = garray.zeros(7, dtype=np.float64)")),
+        (
+            "eval",
+            ("        self.f.prepared", "        self.I = garray.zeros(3, int)\n        self.f.pr"),
+        ),
+    ],
+)
+def test_currents_that_a_class_replaces(
+    tmp_path: Path, method: str, changed: tuple[str, str]
+) -> None:
+    """The step after is not computed with them."""
+    circuit = own(tmp_path, override="False")
+    file = tmp_path / "own.py"
+    before, after = changed
+    after = after.replace("self.f.pr", "self.f.prepared")
+    file.write_text(file.read_text().replace(before, after))
+    circuit = read_base_classes(nx.MultiDiGraph(graph_of_own()), file)
+    with pytest.raises(ModelError) as told:
+        run(circuit, steps=3, inputs=[])
+    got = "float64 of 7" if method == "update_I" else "int64 of 3"
+    want = rf"Own.{method} \(own.py, line \d+\): self.I must be float64 of 1 neurons, got {got}$"
+    assert re.search(want, str(told.value)), told.value
+
+
+def test_more_runs(tmp_path: Path) -> None:
+    """A run goes on; other recorders need a state that nobody can read, but for the first run."""
+    with LPU(own(tmp_path), 1e-3) as lpu:
+        lpu.run(steps=3, record=["V"])
+        lpu.run(steps=3)
+        assert lpu.recording.V[:, 1].tolist() == [0, 2, 4, 6, 8, 10]
+        with pytest.raises(StateError, match=r"other recorders.*run_step.*before the first step"):
+            lpu.run(steps=3, record=["I"])
+        lpu.run(steps=3)
+        assert lpu.recording.V[-1, 1] == 16
+
+
+def test_reductions_of_arrays(tmp_path: Path) -> None:
+    """As those of PyCUDA, whose results are arrays."""
+    circuit = own(tmp_path, override="False")
+    file = tmp_path / "own.py"
+    total = (
+        "(garray.sum(self.I).get() + garray.max(self.I).get() + garray.dot(self.I, self.I).get())"
+    )
+    file.write_text(file.read_text().replace("fill(1.0)", f"fill(1.0 + {total})"))
+    circuit = read_base_classes(nx.MultiDiGraph(graph_of_own()), file)
+    assert run(circuit, steps=4, inputs=[])["I"][1:, 0].tolist() == [1.0, 4.0, 25.0]
 
 
 def test_mistakes_of_a_class(tmp_path: Path) -> None:

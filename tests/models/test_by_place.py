@@ -109,6 +109,48 @@ def test_where_connections_have_to_be_stored() -> None:
         nd.Circuit([a, b], [nd.Projection(a, b, nd.Near(y=2), stored="no", **more)])
 
 
+EVEN = {"y": nd.Axis.span(6, 0, 6), "x": nd.Axis.span(8, 0, 8)}
+HOLE = {"mask": np.arange(48).reshape(6, 8) != 19}
+CLOSED = {"y": EVEN["y"], "x": nd.Axis.span(8, 0, 8, period=8)}
+NEAR = nd.Near(y=3, x=3)
+REASONS: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
+    "a mask": ({**HOLE}, {}, "the mask of the source has a hole along its last axis 'x'"),
+    "offsets around": (
+        {"axes": CLOSED},
+        {"rule": nd.Offsets([[0, 0], [0, 1]])},
+        "offsets lead around the closed axis 'x'",
+    ),
+    "a part": ({}, {"source": slice(2, 4)}, "an end is a part of a population"),
+    "delays": ({}, {"delay": nd.Uniform(1e-3, 9e-3)}, "delays differ"),
+    "a law": ({}, {"weight": nd.Uniform(0, 1)}, "the weight is drawn from a distribution"),
+    "another": ({}, {"again": True}, "of the connections 'q' into the same access, stored=True"),
+    "uneven": (
+        {"axes": {"y": EVEN["y"], "x": nd.Axis.at(np.arange(8.0) ** 1.2)}},
+        {"rule": nd.Within(2.0)},
+        "distances or weights differ between the cells of a row along 'x'",
+    ),
+    "points": (
+        {"axes": None, "positions": {"y": np.arange(5.0), "x": np.arange(5.0)}},
+        {"rule": nd.Within(2.0)},
+        "cells have positions= and no axes",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REASONS)
+def test_why_connections_have_to_be_stored(name: str) -> None:
+    """The message says what is in the way."""
+    space, given, said = REASONS[name]
+    more = {"rule": NEAR, "receptor": "by_weighted", "stored": False, **given}
+    a = nd.Population(Fading, name="a", first=1.0, **{"axes": EVEN, **space})
+    b = nd.Population(Seen, name="b", **{"axes": EVEN, **space})
+    source, again = (more.pop(n, None) for n in ("source", "again"))
+    links = [nd.Projection(a[source] if source else a, b, name="p", **more)]
+    links += [nd.Projection(a, b, NEAR, "by_weighted", name="q", stored=True)] if again else []
+    with pytest.raises(CircuitError, match=f"'p': stored=False is possible .*; here {said}"):
+        nd.LPU(nd.Circuit([a, b], links), 1e-3)
+
+
 @pytest.mark.parametrize(
     ("period", "masked", "dtype"),
     [(True, False, "float32"), (False, False, "float64"), (False, True, "float32")],

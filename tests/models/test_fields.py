@@ -521,18 +521,19 @@ def looking(many: Any, other: Any) -> nd.Circuit:
     return nd.Circuit([row, *both])
 
 
-def test_constants_are_set_between_calls() -> None:
+@pytest.mark.parametrize("step", ["run", "advance"])
+def test_constants_are_set_between_calls(step: str) -> None:
     """The circuit is compiled anew, and is as one that was built so; values stay as they are."""
     shared = nd.Value(3, name="many")
     with nd.LPU(looking(shared, shared), dt=1e-3) as lpu:
         lpu["row"].set("val", np.arange(9.0) ** 2)
-        lpu.run(steps=1)
+        getattr(lpu, step)(1)
         for change, expected in (
             (lambda: lpu.set("many", 5), (5, 5)),
             (lambda: lpu["two"].set("many", 2), (2, 2)),
         ):
             change()
-            lpu.run(steps=1)
+            getattr(lpu, step)(1)
             with nd.LPU(looking(*expected), dt=1e-3) as built:
                 built["row"].set("val", np.arange(9.0) ** 2)
                 built.advance(1)

@@ -95,6 +95,49 @@ def test_variables_of_synapses_are_saved_and_set(tmp_path: Path) -> None:
         assert np.array_equal(lpu.connections[VARIED].get("w"), wanted["w0"])
 
 
+def test_declared_numbers_of_connections_are_read_and_set() -> None:
+    """Those that the connections do not carry are what their accesses declare."""
+
+    class Whole(Rewarded):
+        accesses = [
+            nd.Access(
+                "spike_state",
+                "exc",
+                connection={
+                    "w": nd.State("mV", 0.5),
+                    "kind": nd.Parameter("1", default=1.0, whole=True),
+                    "gain": nd.Parameter("1", default=3.0, at_least=0.0),
+                },
+            )
+        ]
+        update = "for (s : exc) if (s.kind == 1) V += s.w * s.gain * s.spike_state;"
+
+    source = nd.Population(Tonic, 3, name="source")
+    cells = nd.Population(Whole, 4, name="cells")
+    link = nd.Projection(source, cells, nd.AllToAll(), receptor="exc", name="p")
+    columns = nd.Circuit([source, cells], [link]).connections[0].expanded()
+    for links in (link, columns):
+        with nd.LPU(nd.Circuit([source, cells], [links]), DT) as lpu:
+            one = next(iter(lpu.connections.values()))
+            assert one.names == ("weight", "kind", "gain", "w")
+            assert (one.get("kind") == 1).all() and (one.get("gain") == 3).all()
+            lpu.advance(3)
+            before = lpu["cells"].V[0]
+            one.set("gain", np.where(one.targets == "cells/0", 5.0, 3.0))
+            one.set("kind", np.where(one.targets == "cells/1", 2.0, 1.0))
+            assert one.get("gain").tolist() == [5.0, 3.0, 3.0, 3.0] * 3
+            lpu.advance(4)
+            V = lpu["cells"].V
+            assert V[1] == before < V[2] == V[3] < V[0]
+            for name, value, said in (("kind", 1.5, "whole"), ("gain", -1.0, "at least 0")):
+                with pytest.raises(nd.NeurodriverError, match=said):
+                    one.set(name, value)
+            with pytest.raises(
+                nd.NeurodriverError, match=r"you mean 'gain'.*weight, gain, kind, w"
+            ):
+                one.get("gian")
+
+
 def assert_equal(got: dict[str, np.ndarray], wanted: dict[str, np.ndarray]) -> None:
     for name, values in got.items():
         assert np.array_equal(values, wanted[name]), name

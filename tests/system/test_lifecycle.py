@@ -119,10 +119,10 @@ def test_what_failed_first_is_shown_with_a_recorder_that_fails_at_the_end(parts:
     assert repr(found.value.__context__) == "ValueError('wrong')"
 
 
-def test_a_variable_is_recorded_once() -> None:
-    """A request for the same variable twice is refused with what to do."""
+def test_a_component_is_recorded_once() -> None:
+    """A request for the same component twice is refused."""
     with pytest.raises(RecordingError, match="named twice"):
-        nd.MemoryRecorder([("V", ["n0"]), ("V", ["n1"])])
+        nd.MemoryRecorder([("V", ["n0"]), ("V", ["n1", "n0"])])
 
 
 def test_an_input_serves_another_step() -> None:

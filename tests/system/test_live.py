@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import weakref
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -219,6 +220,46 @@ def test_a_failed_change_leaves_the_simulation_as_it_is() -> None:
             lpu.run(100, record=["no_such"])
         lpu.run(100)
         assert np.array_equal(data(lpu, "V"), whole)
+
+
+@pytest.mark.parametrize("options", [{}, {"threads": 2}, {"parts": 2}, {"batch": 2}])
+def test_changes_that_compile_between_calls_of_advance(
+    options: dict[str, Any], tmp_path: Path
+) -> None:
+    """They end no recording, and a run of unknown length has the bits of runs."""
+
+    def lengthened(lpu: nd.LPU) -> None:
+        lpu["LeakyIAF/3"].set("capacitance", 0.2)
+
+    def renumbered(lpu: nd.LPU) -> None:
+        lpu.reset(step=lpu.step)
+
+    record = [("V", None), ("spike_state", None)]
+    for change in (lengthened, renumbered):
+        names = [tmp_path / f"{change.__name__}{how}.h5" for how in "ar"]
+        rows = []
+        for name, stepwise in zip(names, (True, False), strict=True):
+            recorders = [nd.MemoryRecorder(record), nd.HDF5Recorder(name, record, overwrite=True)]
+            with nd.LPU(network(), DT, drive(), recorders, **options) as lpu:
+                for turn in range(3):
+                    lpu.advance(30) if stepwise else lpu.run(30)
+                    if turn == 1:
+                        change(lpu)
+            rows.append([np.asarray(one.recording["V"]) for one in recorders])
+        every = [one for pair in rows for one in pair]
+        assert every[0].shape[-2] == (90 if change is lengthened else 30)
+        assert all(np.array_equal(one, two) for one, two in zip(*rows, strict=True))
+
+
+def test_changes_that_compile_within_a_call_are_refused() -> None:
+    """Also by steps in another thread; the run goes on."""
+    said = r"while run\(\) or advance\(\) does its steps"
+    with simulated(network()) as lpu:
+        for change in (lpu.reset, lambda: lpu["LeakyIAF/3"].set("capacitance", 0.2)):
+            with pytest.raises(nd.NeurodriverError, match=said):
+                lpu.run(10, progress=lambda done, change=change: change())
+        lpu.run(10)
+        assert len(data(lpu, "V")) == lpu.step > 10
 
 
 def test_memory_is_shared() -> None:

@@ -70,7 +70,6 @@ def test_what_is_on_its_way_stays(to: int) -> None:
     expected = plain(made, 30)
     with LPU(circuit, DT, threads=2) as lpu:
         lpu.advance(11)
-        lpu.finish()
         lpu.reset(step=to)
         lpu.advance(18)
         assert lpu.step == to + 18
@@ -92,9 +91,10 @@ def test_a_step_that_is_none() -> None:
                 lpu.reset(step=step)
         with pytest.raises(NeurodriverError, match="with step all values stay; leave out keep"):
             lpu.reset(["weights"], step=0)
-        with pytest.raises(NeurodriverError, match=r"call finish\(\) before"):
-            lpu.reset(step=0)
-        assert lpu.step == 2
+        with pytest.raises(NeurodriverError, match=r"while run\(\) or advance\(\) does its steps"):
+            lpu.run(steps=2, progress=lambda done: lpu.reset(step=0))
+        lpu.reset(step=0)
+        assert lpu.step == 0
 
 
 def test_synapses_that_learn_remember_steps(tmp_path: Path) -> None:
@@ -103,7 +103,6 @@ def test_synapses_that_learn_remember_steps(tmp_path: Path) -> None:
     link = Projection(a[:2], b, OneToOne(), delay=DT, plasticity=Pairs(), receptor="exc", name="w")
     with LPU(Circuit([a, b], [link]), DT) as lpu:
         lpu.advance(5)
-        lpu.finish()
         with pytest.raises(StateError, match="cannot be numbered anew where synapses learn"):
             lpu.reset(step=0)
         lpu.reset()

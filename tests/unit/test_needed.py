@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from layered import Indexing, filtered
@@ -9,6 +11,7 @@ from looped import Measuring
 
 import neurodriver as nd
 from neurodriver.__main__ import main
+from neurodriver.errors import CircuitWarning
 from neurodriver.model.page import usable_names
 
 
@@ -47,6 +50,30 @@ def test_traces_of_many_cells_are_those_of_few(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr("neurodriver.circuit.neighbours.FEW", 2)
     for mine, other in zip(few, circuit.trace("c/2", ["b", "a"]), strict=True):
         assert np.array_equal(mine, other)
+
+
+def test_what_texts_read_is_told() -> None:
+    """It is no connection, so that tables without an entry do not mean that there is no input."""
+
+    class Seen(nd.NDComponent):
+        axes, updates = ("y",), {"val": "1"}
+
+    class Seeing(Seen):
+        sources, update = {"image": nd.Source("val")}, "val = image.val[here.y];"
+
+    image = nd.Population(Seen, name="image", axes={"y": 5})
+    circuit = nd.Circuit([image, nd.Population(Seeing, name="eye", axes={"y": 5}, image=image)])
+    for ask in (
+        lambda: circuit.inputs_of("eye/3"),
+        lambda: circuit.outputs_of("image/3"),
+        lambda: circuit.trace("eye/3", ["image"]),
+    ):
+        with pytest.warns(CircuitWarning, match=r"'eye' reads 'image' \(source 'im") as caught:
+            ask()
+        assert caught[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert not len(circuit.inputs_of("image/3")["uid"])
 
 
 def test_bad_traces() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -354,6 +355,7 @@ REFUSED = [
     ({"axes": {"y": nd.Axis.span(3, 0, 3, period=3)}}, nd.Near(y=4), {}, "more than the 3 cells"),
     (POINTS, nd.Near(5), {}, "n = 5 is more than the 4 sources"),
     (POINTS, nd.Within(x=1.0), {}, r"found by distance; write Within\(r\)"),
+    (POINTS, nd.Near(x=2), {}, r"found by distance; write Near\(n\) or Within\(r\)"),
     (POINTS, nd.Offsets([[1, 1]]), {}, "offsets need populations on axes"),
     (GRID, nd.Offsets([[1]]), {}, "a column for each of the axes theta, y"),
     (GRID, nd.Offsets({"y": [1]}), {}, "say nothing of the axis 'theta'"),
@@ -384,6 +386,40 @@ def test_what_does_not_fit_is_refused(
     cells = nd.Population("GradedNeuron", *count, name="c", **given, **CELL)
     with pytest.raises(CircuitError, match=text):
         nd.Circuit([cells], [nd.Projection(cells, cells, rule, name="p", **more)])
+
+
+@pytest.mark.parametrize(
+    ("axis", "offset", "said"),
+    [
+        (nd.Axis.span(8, 0, 1), 1, r"offsets are in units of positions .*apart by 'y': 0.125\)"),
+        (nd.Axis.span(8, 0, 1), 0.05, "in units of positions"),
+        (nd.Axis(8), 9, "in indices"),
+        (nd.Axis.span(8, 0, 1), 0.125, ""),
+        (nd.Axis(8), 7, ""),
+    ],
+)
+def test_offsets_that_lead_to_no_cell(axis: nd.Axis, offset: float, said: str) -> None:
+    """A warning names their unit."""
+    cells = population("cells", {"axes": {"y": axis}})
+    links = [nd.Projection(cells, cells, nd.Offsets({"y": [offset, -offset]}), name="p")]
+    if not said:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert nd.Circuit([cells], links).edges
+        return
+    with pytest.warns(CircuitWarning, match=f"projection 'p' has no connections: .*{said}"):
+        circuit = nd.Circuit([cells], links)
+    assert circuit.edges == 0
+
+
+@pytest.mark.parametrize("rule", [nd.Near(y=2), nd.Near(3), nd.Within(y=1.0)])
+def test_lines_to_scattered_cells_are_found_by_distance(rule: Any) -> None:
+    """Whatever the rule says of the axes of the source."""
+    line = population("line", {"axes": {"y": nd.Axis.span(6, 0, 6)}})
+    cells = nd.Population("GradedNeuron", name="c", positions={"y": np.arange(3.0)}, **CELL)
+    with pytest.raises(CircuitError, match=r"write Within\(r\)"):
+        nd.Circuit([line, cells], [nd.Projection(line, cells, rule)])
+    assert nd.Circuit([line, cells], [nd.Projection(line, cells, nd.Within(0.6))]).edges == 5
 
 
 def test_inputs_and_outputs_of_a_cell() -> None:

@@ -77,3 +77,41 @@ def test_cells_that_are_no_block() -> None:
         lpu.run(steps=2)
     with pytest.raises(RecordingError, match=r"3 recorded cells are no block.* t \(2\), y \(3\)"):
         recorder.recording.V.shaped()
+
+
+@pytest.mark.parametrize("spelling", ["names", "objects", "slices"])
+def test_layers_with_one_variable(tmp_path: Path, spelling: str) -> None:
+    """Requests of one variable are joined, in memory and in a file; each layer has its columns."""
+    one, two = population("one"), population("two", initV=np.arange(24.0).reshape(2, 3, 4) + 100)
+    request = {
+        "names": [("two.V", None), ("r", None), ("one.V", None)],
+        "objects": [("V", two), ("r", None), ("V", one)],
+        "slices": [("two.V", {"t": 1}), ("one.V", {"t": slice(None)})],
+    }[spelling]
+    recorders = [nd.MemoryRecorder(request), nd.HDF5Recorder(tmp_path / "r.h5", request)]
+    with nd.LPU(nd.Circuit([one, two]), dt=1e-3, recorders=recorders) as lpu:
+        lpu.run(steps=2)
+        first = lpu.recording.V[0]
+        lpu.run(steps=2, record=["one.V", "two.V"])
+        assert lpu.recording["two.V"].shape == (2, 24)
+    assert first[0] == (112 if spelling == "slices" else 100) and first[-1] == 23
+    for rec in (recorder.recording for recorder in recorders):
+        assert rec.V.shaped("one").shape == rec["one.V"].shaped().shape == (2, 2, 3, 4)
+        assert rec["one.V"][0].tolist() == rec.V.shaped(one[0])[0].ravel().tolist()
+        assert rec["two.V"][0].tolist() == [*range(112 if spelling == "slices" else 100, 124)]
+    with pytest.raises(RecordingError, match="no column 'tow' in 'V'"):
+        rec["tow.V"]
+
+
+@pytest.mark.parametrize(
+    "again", ["V", ("V", None), "one.V", ("V", ["one/3"]), ("one.V", {"t": 0})]
+)
+def test_cells_that_are_asked_for_twice(again: object) -> None:
+    """Told, whichever way they are named."""
+    circuit = nd.Circuit([population("one")])
+    for before in ("one.V", "V"):
+        with (
+            nd.LPU(circuit, dt=1e-3) as lpu,
+            pytest.raises(RecordingError, match=r"named (twice|again)"),
+        ):
+            lpu.run(steps=1, record=[before, again])

@@ -7,7 +7,7 @@ import gc
 import numpy as np
 import pytest
 
-from neurodriver.native.shared import CPU, CUDA, SharedArray
+from neurodriver.native.shared import CPU, CUDA, SharedArray, as_read_only
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int32, np.uint8])
@@ -19,6 +19,20 @@ def test_numpy_takes_it(dtype: type) -> None:
         assert taken.ctypes.data == data.ctypes.data and taken.dtype == dtype
         assert np.array_equal(taken, np.arange(7))
     assert len(shared) == 7 and "7" in repr(shared) and "CPU" in repr(shared)
+
+
+def test_it_has_axes() -> None:
+    """Of a layer, whether it can be written to or not."""
+    data = np.arange(24.0)
+    shared = SharedArray(data.ctypes.data, 24, data.dtype, (CPU, 0), data).reshape((2, 3, 4))
+    fixed = as_read_only(data.reshape(2, 3, 4))
+    for taken in (np.from_dlpack(shared), np.asarray(shared)):
+        assert taken.ctypes.data == data.ctypes.data and taken.strides == (96, 32, 8)
+        assert np.array_equal(taken, data.reshape(2, 3, 4))
+    assert len(shared) == 2 and "24 float64" in repr(shared)
+    assert "dltensor" in repr(fixed.__dlpack__())  # as libraries ask that know no newer version
+    with pytest.raises(BufferError):
+        fixed[:, ::2].__dlpack__()
 
 
 def test_the_owner_lives_as_long_as_the_memory_is_used() -> None:

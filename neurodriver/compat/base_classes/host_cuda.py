@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes as ct
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -55,6 +56,15 @@ def zeros_like(other: Any, **_: Any) -> GPUArray:
 def arange(*given: Any, dtype: Any = None, **_: Any) -> GPUArray:
     """Return the numbers of a range."""
     return to_gpu(np.arange(*given, dtype=dtype))
+
+
+def _reduced(name: str) -> Callable[..., GPUArray]:
+    """Return what makes one number of an array, or of two; an array without axes has it."""
+
+    def reduced(*arrays: GPUArray, dtype: Any = None, **_: Any) -> GPUArray:
+        return to_gpu(np.asarray(getattr(np, name)(*arrays[: 2 if name == "dot" else 1]), dtype))
+
+    return reduced
 
 
 def mem_alloc(size: int) -> Memory:
@@ -110,6 +120,7 @@ _DRIVER = _module(
 _ARRAYS = _module(
     "pycuda.gpuarray", GPUArray=GPUArray, to_gpu=to_gpu, to_gpu_async=to_gpu, zeros=zeros,
     empty=zeros, zeros_like=zeros_like, empty_like=zeros_like, arange=arange,
+    **{name: _reduced(name) for name in ("sum", "max", "min", "dot")},
 )  # fmt: skip
 
 MODULES: dict[str, ModuleType] = {

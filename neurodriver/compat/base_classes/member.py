@@ -102,6 +102,8 @@ class BaseClasses(NDComponent):
             self._update_I(table, neuron, external[table.rows])
             with self._calling(table.model, "eval"):
                 neuron.eval()
+            if not neuron.update_I_override:
+                _check_I(table, neuron, "eval")
         self._relay()
         self._buffer.gpot_buffer.advance(self._V.gpudata)
         self._buffer.spike_buffer.advance(self._spikes.gpudata)
@@ -144,7 +146,9 @@ class BaseClasses(NDComponent):
                 neuron.update_I(int(self._states.gpudata))
             if neuron.update_I_override:
                 return
-        if not own:
+        if own:
+            _check_I(table, neuron, "update_I")
+        else:
             potentials = self._potentials(table, neuron)
             neuron.I.set(summed(table, self._states.get(), potentials) + external)
         self._I[table.rows] = neuron.I.get()
@@ -170,15 +174,10 @@ class BaseClasses(NDComponent):
         with self._calling(table.model, "__init__"):
             made: Any = table.model(dict(table.n_dict), pointer, self.dt, **given)
             override = made.update_I_override
-        n = len(table.rows)
         if not override:
-            held = getattr(made, "I", None)
-            if held is None:
-                made.I = self._arrays.to_gpu(np.zeros(n))
-            elif getattr(held, "size", None) != n or held.dtype != np.float64:
-                got = f"{getattr(held, 'dtype', '')} of {getattr(held, 'size', '?')}"
-                where = _where(table.model, "__init__")
-                raise ModelError(f"{where}: self.I must be float64 of {n} neurons, got {got}")
+            if getattr(made, "I", None) is None:
+                made.I = self._arrays.to_gpu(np.zeros(len(table.rows)))
+            _check_I(table, made, "__init__")
         return made
 
     def _synapse(self: Any, table: SynapseTable) -> Any:
@@ -217,6 +216,16 @@ class BaseClasses(NDComponent):
         for name, column in (("V", V), ("spike_state", spikes), ("I", self._I)):
             if name in pointers:
                 self._link.store(pointers[name], column.astype(self.dtype))
+
+
+def _check_I(table: NeuronTable, neuron: Any, method: str) -> None:
+    """Raise ModelError where a method has made the currents of another size or type."""
+    held, n = getattr(neuron, "I", None), len(table.rows)
+    size, dtype = getattr(held, "size", None), getattr(held, "dtype", None)
+    if size != n or dtype != np.float64 or not hasattr(held, "get"):
+        got = f"{dtype} of {size}" if dtype is not None else f"{held!r:.40}"
+        where = _where(table.model, method)
+        raise ModelError(f"{where}: self.I must be float64 of {n} neurons, got {got}")
 
 
 def _module_of(model: type) -> Any:

@@ -15,20 +15,18 @@ other forms.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...circuit.circuit import Circuit
+from ...circuit.circuit import Circuit, Connections
 from ...circuit.drawn import Drawn
 from ...circuit.space import AxisGrid
 from ...errors import CircuitError, quoted
 from ...model.component import Access
-from ...model.language import used
-from ...model.language.words import FUNCTIONS
-from ...model.texts import texts_of
 from ...native.buffers import GUARD, LANES, aligned, padded
 from ..delays import check_longest
 from ..layout import Layout
@@ -37,6 +35,7 @@ from .gather import Gather
 from .patches import adds_products, graded, may_have_patches, patches_of
 from .place_distances import by_distance, needs_distances
 from .place_parts import SINGLE, GridRows, Integers, kinds_of, overlap
+from .place_reasons import in_other_rows, possible, unfit, unfit_access, unfit_spikes, unplain
 
 LEAST = 0.5
 """Share of the connections that must be read in vectors for the plan to pay."""
@@ -55,10 +54,6 @@ ENTRY = 0.25
 
 EMPTY = (0, 0, 0, -1)
 """An entry without any source."""
-
-REDUCTIONS = ("sum", "max", "min", "mean", "product", "any", "argmax")
-"""What the plan makes of values."""
-
 
 Patched = dict[int, dict[str, Gather]]
 """Plans by patches: number of a group -> name of an access -> its plan."""
@@ -96,9 +91,34 @@ def place_plan(
     for one in unstored:
         if not one.counted():
             continue  # nothing would be stored
-        say = f"projection {quoted(one.name)}: stored=False is possible {_possible(layout, one)}"
-        raise CircuitError(f"{layout.circuit.name}: {say}; leave 'stored' out")
+        say = f"projection {quoted(one.name)}: stored=False is possible {possible(layout, one)}"
+        here = _why(layout, number, access, count, one)
+        raise CircuitError(f"{layout.circuit.name}: {say}{here}; leave 'stored' out")
     return None
+
+
+def _why(layout: Layout, number: int, access: Access, count: int, asked: Drawn) -> str:
+    """Return what keeps connections into an access from being found anew, where that is known."""
+    if layout.circuit.kinds.is_event(access.variable):
+        text = unfit_spikes(layout, asked)
+        return f"; here {text}" if text else ""
+    text = unfit_access(layout, number, access) or _other_input(layout, number, access)
+    start, stop = (int(one) for one in layout.circuit.starts[number : number + 2])
+    tables = _Tables(layout, number, count)
+    for one in () if text else _into(layout, access, start, stop):
+        text = unfit(layout, one, start, stop) if isinstance(one, Drawn) else "it has columns"
+        if not text and isinstance(one, Drawn) and not tables.add(one):
+            text = unplain(one)
+        if text and one is not asked:
+            name = one.name or f"{one.variable} -> {one.access}"
+            text = f"of the connections {quoted(name)} into the same access, {text}"
+        if text:
+            break
+    return f"; here {text}" if text else ""
+
+
+def _other_input(layout: Layout, number: int, access: Access) -> str:
+    return "" if _alone(layout, number, access) else "an input enters the same access"
 
 
 def _tables(layout: Layout, number: int, access: Access, count: int) -> _Tables | None:
@@ -149,18 +169,6 @@ def without_patched(layout: Layout) -> Circuit:
     return circuit.with_parts(circuit.groups, links)
 
 
-def _possible(layout: Layout, one: Drawn) -> str:
-    """Return where connections like some need not be stored, in words."""
-    if not layout.circuit.kinds.is_event(one.variable):
-        where = "where rules along axes alone lead into the access of a graded value"
-        even = "by distance or with a formula on regular axes"
-        return f"{where}, {even}, each with one delay, and its weight no distribution"
-    if not layout.target.threads:
-        return "for weighted spikes that act a step later or more"
-    where = "for weighted spikes between whole populations on axes without a mask"
-    return f"{where}, whose weights and delays are numbers or formulas"
-
-
 def never_stored(circuit: Circuit) -> list[Drawn]:
     """Return the projections whose connections must not be stored."""
     return [
@@ -184,30 +192,28 @@ def _unstored(layout: Layout, number: int, access: Access) -> list[Drawn]:
 def _reaching(layout: Layout, number: int, access: Access) -> list[Drawn] | None:
     """Return the projections that reach an access; None where anything else does."""
     circuit = layout.circuit
-    model = circuit.groups[number].model
-    if access.reduce not in REDUCTIONS or not _alone(layout, number, access):
-        return None
-    if number in layout.positions:
-        return None
-    if circuit.kinds.is_event(access.variable) or {*access.connection} - {"weight"}:
-        return None
-    known = {access.variable, "weight", *FUNCTIONS}
-    if any(used(part.tree) - known for part in texts_of(model).each(access)):
+    if unfit_access(layout, number, access) or not _alone(layout, number, access):
         return None
     start, stop = int(circuit.starts[number]), int(circuit.starts[number + 1])
     found = []
-    for one in circuit.connections:
+    for one in _into(layout, access, start, stop):
+        if not isinstance(one, Drawn) or unfit(layout, one, start, stop):
+            return None
+        found.append(one)
+    return found or None
+
+
+def _into(layout: Layout, access: Access, start: int, stop: int) -> Iterator[Connections]:
+    """Yield what leads into an access of some components."""
+    for one in layout.circuit.connections:
         if one.access != access.name or one.variable != access.variable:
             continue
-        if not isinstance(one, Drawn):
-            if ((one.target >= start) & (one.target < stop)).any():
-                return None
-            continue
-        if one.ends.target.start < stop and one.ends.target.stop > start:
-            if one.projection.stored is True or not _fits(layout, one, start, stop):
-                return None
-            found.append(one)
-    return found or None
+        if isinstance(one, Drawn):
+            reached = one.ends.target.start < stop and one.ends.target.stop > start
+        else:
+            reached = bool(((one.target >= start) & (one.target < stop)).any())
+        if reached:
+            yield one
 
 
 def _alone(layout: Layout, number: int, access: Access) -> bool:
@@ -217,29 +223,6 @@ def _alone(layout: Layout, number: int, access: Access) -> bool:
         one.access == access.name and ((one.target >= start) & (one.target < stop)).any()
         for one in layout.slots.connections
     )
-
-
-def _fits(layout: Layout, one: Drawn, start: int, stop: int) -> bool:
-    located = one.located
-    if located is None or one.plasticity is not None:
-        return False
-    relation = located.relation
-    if relation.form not in ("grid", "offsets") or one.latency.least != one.latency.most:
-        return False
-    if relation.form == "grid":
-        alike = located.formulas[0] is not None or one.weight.least == one.weight.most
-    else:
-        alone = not located.autapses and one.ends.shared > 0
-        alike = one.weight.least == one.weight.most and not alone
-    if not alike:
-        return False
-    ends = (one.ends.source, relation.source, 0), (one.ends.target, relation.target, 1)
-    if any(e.start != located.firsts[i] or len(e) != space.count for e, space, i in ends):
-        return False
-    group = int(layout.circuit.group_of(one.ends.source.start))
-    if layout.circuit.groups[group].is_port or group in layout.positions:
-        return False
-    return start <= one.ends.target.start < stop
 
 
 def _filled(
@@ -293,12 +276,7 @@ class _Tables:
         source, target = relation.source, relation.target
         assert isinstance(source, AxisGrid) and isinstance(target, AxisGrid)
         rows = GridRows.of(source)
-        if len(np.unique(rows.number)) < len(rows.number) or relation.names[-1] not in source.names:
-            return False
-        if source.names[-1] != target.names[-1]:
-            return False
-        ordered = tuple(name for name in relation.names if name in source.names)
-        if ordered != source.names:
+        if in_other_rows(relation, rows):
             return False
         made = by_distance(one) if needs_distances(one) else kinds_of(relation)
         if made is None:
