@@ -36,7 +36,7 @@ from ..mpi import TASKS, World
 from ..plan.instances import needs_instance
 from ..recorders.base import Recorder, RecordingPlan
 from ..recorders.writer import Writer
-from ..run.divided import under_way
+from ..run.divided import advancing
 from ..run.division import Division
 from ..run.interrupts import boundary_of_parts
 from ..run.member import Attributes, Member
@@ -238,7 +238,7 @@ class PartedSimulation(PartedState):
             self._world.agree("LPU.advance", {"the steps": f"{self.step} to {end}"})
         backends = (part.simulation.backend for part in self._parts)
         boundary = boundary_of_parts(backends, lambda: self._slice_seconds)
-        with boundary if self._world.size == 1 else contextlib.nullcontext(), under_way(self):
+        with boundary if self._world.size == 1 else contextlib.nullcontext(), advancing(self):
             while self.step < end and not boundary.asked:
                 count = min(self._slice(), end - self.step)
                 self._advance_slice(count)

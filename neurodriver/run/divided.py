@@ -89,7 +89,7 @@ class Divided(ABC):
 
 
 @contextmanager
-def under_way(one: Divided) -> Iterator[None]:
+def advancing(one: Divided) -> Iterator[None]:
     """Let a simulation know that it does steps."""
     one.advancing = True
     try:

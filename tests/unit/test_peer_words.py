@@ -15,6 +15,7 @@ from neurodriver.native.headers import header
 HEAD = """
 #include <chrono>
 #define ND_FN static inline
+#define ND_APART static
 #define ND_UNROLL
 #define ND_GATES 1
 #define ND_IMPORTS 1
