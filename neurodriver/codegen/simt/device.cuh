@@ -283,8 +283,7 @@ struct nd_loop {
         barrier();
     }
 
-    /* Exchanges rows where a window of the exchange has ended before step k of this launch. Returns
-     * whether the step can be done. */
+    /* Exchanges rows where a window has ended before step k. Returns whether the step can be done. */
     ND_MEMBER bool exchange(long long k)
     {
         if (k != window_end || k >= last) return true;
@@ -296,10 +295,9 @@ struct nd_loop {
             wait_for_host(k);
             if (nd_is_shut(k)) return false;
         }
-        for (int i = 0; i < count; ++i) {
-            const nd_item one = item(i);
-            if (one.what == ND_INJECT && k + nd_late(one) < end) nd_enter_late(one, k + nd_late(one), -1);
-        }
+        for (int i = 0; i < count; ++i)
+            if (item(i).what == ND_INJECT && k + nd_late(item(i)) < end)
+                nd_enter_late(item(i), k + nd_late(item(i)), -1);
         timer.add(ND_INPUTS);
         barrier();
         if (ND_LOOKS_AGAIN) look_again(k);
