@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 
 import ledger
@@ -45,16 +44,53 @@ def dtype(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def quick_kernels() -> Iterator[None]:
+def quick_kernels() -> None:
     """Compile kernels without optimization, here and in programs that the test starts.
 
-    They have the same bits, and are compiled in a sixth of the time. For large circuits of many
-    models whose kernels other tests compile as users do.
+    For large circuits of many models whose kernels other tests compile as users do. They are
+    compiled in a sixth of the time.
     """
-    with pytest.MonkeyPatch.context() as environment:
-        if os.name == "posix":
-            environment.setenv("QUICK_CXX", " ".join(compiler.find_compiler().command))
-            environment.setenv("NEURODRIVER_CXX", str(Path(__file__).with_name("quick-c++")))
-        compiler._found.cache_clear()
-        yield
+
+
+@pytest.fixture(autouse=True)
+def compile_options(request: pytest.FixtureRequest) -> None:
+    """Choose how far kernels are optimized: compiling is more than half of the time of all tests.
+
+    The bits are the same, which tests of models, digests and whole runs see: they compile kernels
+    as users do. With ``NEURODRIVER_TEST_OPTIMIZED=1`` all others do so, too.
+    """
+    as_users = OPTIMIZED & {request.path.parent.name, request.path.stem}
+    if "quick_kernels" in request.fixturenames:
+        _optimize("-O0")
+    elif as_users or os.environ.get("NEURODRIVER_TEST_OPTIMIZED"):
+        _optimize("")
+    else:
+        _optimize("-O1")
+
+
+OPTIMIZED = {
+    *("models", "smoke", "reference"),
+    *("test_compiler", "test_digests", "test_kernels", "test_math", "test_platforms"),
+    *("test_published_fly", "test_published_networks", "test_same_bits", "test_sanitizers"),
+}
+"""Folders and modules whose kernels are compiled as users compile them."""
+
+_QUICK = Path(__file__).with_name("quick-c++")
+_OPTION = ["", os.environ.get("NEURODRIVER_CXX")]
+"""The present option, and the compiler that the user has named."""
+
+
+def _optimize(option: str) -> None:
+    """Compile with a further option from now on, also in programs that tests start."""
+    present, given = _OPTION
+    if option == present or os.name != "posix" or " " in str(_QUICK):
+        return
+    os.environ.pop("NEURODRIVER_CXX", None)
+    if given:
+        os.environ["NEURODRIVER_CXX"] = given
     compiler._found.cache_clear()
+    if option:
+        os.environ["QUICK_CXX"] = " ".join(compiler.find_compiler().command)
+        os.environ["NEURODRIVER_CXX"] = f"{_QUICK} {option}"
+        compiler._found.cache_clear()
+    _OPTION[0] = option
