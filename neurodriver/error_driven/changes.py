@@ -147,7 +147,7 @@ class PathSynapses:
         numbers |= {"rated": receiver["rate_factor"], "da_sign": 1 - 2 * receiver["d2"]}
         numbers |= {name: receiver[name] for name in TEXTS.numbers if name in receiver}
         numbers["adapts"] = bool(own["swt_adapts"]) and not by_target
-        numbers["balances"] = path.kind != "inhib" and path.receiver.hidden
+        numbers["balances"] = path.kind != "inhib" and path.receiver.balanced
         scale = float(own["cap_scale"])
         return SynapseSet(
             pairs.first,

@@ -83,8 +83,13 @@ class NetworkLayer:
 
     @property
     def hidden(self) -> bool:
-        """Whether it has neither input nor target, and its units have target averages."""
+        """Whether it has neither input nor target."""
         return self.kind in ("super", "ct", "matrix")
+
+    @property
+    def balanced(self) -> bool:
+        """Whether its units approach target averages, by slow changes of the weights into them."""
+        return self.kind in ("super", "ct")
 
 
 @dataclass(eq=False)
