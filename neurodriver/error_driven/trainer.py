@@ -25,7 +25,7 @@ from neurodriver.errors import RequestError, near, quoted
 from .changes import STORED
 from .network import NetworkLayer, NetworkPath
 from .settings import path_name
-from .statistics import Log
+from .statistics import Log, mean_of_given
 from .striatum import READ_BY_PATHS
 from .table import side_by_side
 from .trials import Trials
@@ -161,6 +161,7 @@ class Trainer(Trials):
                     log.add("trial", rows[-1])
             if rows:
                 mean = {n: float(np.mean([row[n] for row in rows])) for n in rows[0]}
+                mean |= {n: mean_of_given([row[n] for row in rows]) for n in self.statistics()}
                 del mean["trial"]
                 log.add("epoch", {**mean, **self.learner.of_layers(), "epoch": epoch})
                 log.ms_per_trial.append(1e3 * (perf_counter() - began) / len(rows))

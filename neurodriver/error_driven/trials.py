@@ -33,7 +33,6 @@ from .levels import Levels
 from .network import Network, NetworkLayer
 from .neuron_text import NEVER
 from .starts import first_weights
-from .statistics import joined, target_statistics
 from .trial_end import ALL, TARGETS, TrialEnd
 
 if TYPE_CHECKING:
@@ -192,8 +191,8 @@ class Trials:
         Returns
         -------
         dict of str to float
-            ``unit_error``, ``error`` and ``correlation`` of the layers with targets. With several
-            items the values are arrays (items,).
+            ``unit_error``, ``error`` and ``correlation`` of the layers with targets; see
+            `statistics`. With several items the values are arrays (items,).
         """
         self.begin(shown)
         self.cycle(self.network.interval + self.network.cycles)
@@ -239,18 +238,14 @@ class Trials:
         self._end = self._statistics = None
 
     def statistics(self) -> dict[str, Reals]:
-        """Return the errors and the correlation of this trial, (items,) each."""
+        """Return the errors and the correlation of this trial, (items,) each.
+
+        ``error`` is that of all layers with targets together, without those of the kind
+        ``compare``. ``Output.error`` is that of one layer. Layers that were shown no target have
+        NaN.
+        """
         if self._statistics is None:
-            end, layers, off = self.states(), self.network.layers, self.lesions
-            self._statistics = joined(
-                [
-                    target_statistics(
-                        *end.of_target(name), off.counted(name, values), bool(layers[name].driver)
-                    )
-                    for name, values in self._shown.items()
-                    if name in self._targets and off.counts[name]
-                ]
-            )
+            self._statistics = self.states().statistics(self.network.layers, self._shown)
         return dict(self._statistics)
 
     def states(self) -> TrialEnd:

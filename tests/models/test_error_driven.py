@@ -12,7 +12,7 @@ from error_networks import LAYERS, UNITS, associator, four_units, patterns, show
 
 import neurodriver as nd
 from neurodriver.codegen.generate import generate
-from neurodriver.error_driven import Network, Table, Trainer, circuit_of, stop_after_zero
+from neurodriver.error_driven import Log, Network, Table, Trainer, circuit_of, stop_after_zero
 from neurodriver.error_driven.circuit import placed_circuit
 from neurodriver.error_driven.neuron_text import PARAMETERS
 from neurodriver.plan.compile import compile_circuit
@@ -304,6 +304,39 @@ def test_weights_in_a_file(tmp_path: Path) -> None:
         (tmp_path / "weights.h5").write_bytes(b"no file")
         with pytest.raises(nd.NeurodriverError, match=r"weights.h5: cannot be read"):
             third.load(tmp_path / "weights.h5")
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_trials_without_a_target(order: tuple[int, int]) -> None:
+    """Their rows have NaN, and the row of an epoch has means over the others."""
+    trials = {"Input": UNITS[0], "Output": UNITS[0]}, {"Input": UNITS[1]}
+    names = "unit_error", "error", "correlation", "Output.error"
+    with Trainer(four_units()) as sim:
+        log = sim.train([trials[i] for i in order], 1, 2)
+        for name in names:
+            assert np.isnan(log["trial"][name]).tolist() == [i == 1 for i in order]
+            assert log["epoch"][name][0] == np.nansum(log["trial"][name])
+        without = sim.test(trials[1:], 1)
+        assert np.isnan([without["epoch"][name][0] for name in names]).all()
+        assert without.zero_epochs == 0 and without.first_zero is None
+    log = Log()
+    log.add("epoch", {"epoch": 0})
+    log.add("epoch", {"epoch": 1, "error": 0.0})
+    assert np.array_equal(log["epoch"]["error"], [np.nan, 0.0], equal_nan=True)
+
+
+def test_targets_for_statistics_alone() -> None:
+    """A compare layer has errors of its own, and those of target layers do not count them."""
+    net = four_units()
+    net.layer("Check", "compare", 4)
+    net.connect("Hidden", "Check", nd.OneToOne())
+    with Trainer(net) as sim:
+        for check in (1 - UNITS[0], 1 - UNITS[1]):
+            found = sim.trial({**shown(0), "Check": check}, learn=False)
+            assert all(found[n] == found[f"Output.{n}"] for n in ("unit_error", "correlation"))
+            wrong = (sim.get("Check", "ActM") > 0.5) != (check > 0.5)
+            assert found["Check.unit_error"] == wrong.mean() != found["unit_error"]
+            assert found["Check.error"] == wrong.any()
 
 
 def trained(threads: int) -> tuple[Any, ...]:
