@@ -224,8 +224,11 @@ def _joined(
 
 def _ignored(network: Network, layer: NetworkLayer) -> int:
     """Return in how many first cycles of a trial a layer ignores arriving spikes."""
-    if not network.parameters(layer)["clears"]:
-        return 0
+    return ignored_cycles(network, layer) if network.parameters(layer)["clears"] else 0
+
+
+def ignored_cycles(network: Network, layer: NetworkLayer) -> int:
+    """Return in how many cycles spikes of the trial before arrive at a layer that ``clears``."""
     delays = {int(network.parameters(path)["delay"]) for path in network.into(layer)}
     if len(delays) > 1:
         listed = ", ".join(map(str, sorted(delays)))

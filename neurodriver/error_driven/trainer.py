@@ -23,10 +23,9 @@ from neurodriver.arguments import (
 from neurodriver.errors import RequestError, near, quoted
 
 from .changes import STORED
-from .network import NetworkLayer, NetworkPath
+from .network import NetworkPath
 from .settings import path_name
 from .statistics import Log, mean_of_given
-from .striatum import READ_BY_PATHS
 from .table import side_by_side
 from .trials import Trials
 from .weights_file import read_columns, write_columns
@@ -41,13 +40,6 @@ def _shown(value: object, name: str) -> object:
     if isinstance(value, str | bytes) or not isinstance(value, Iterable):
         raise ArgumentError(f"{name} must yield what is shown in each trial, got {value!r:.60}")
     return value
-
-
-def _may_change(layer: NetworkLayer, name: str) -> None:
-    """Raise RequestError for a parameter that paths into a layer have read."""
-    if layer.modulators and name in READ_BY_PATHS:
-        say = f"{name} is read by paths when a network is built; give it to Network.set before"
-        raise RequestError(f"layer {quoted(layer.name)}: {say}")
 
 
 class Trainer(Trials):
@@ -310,14 +302,7 @@ class Trainer(Trials):
         With ``items`` this sets it for all items. An array with an axis of items at the beginning
         sets another value for each item.
         """
-        found = self._layer(layer)
-        _may_change(found, name)
-        given = np.asarray(value, np.float64)
-        if self.items is not None and given.shape == (self.count, *found.shape):
-            given = given.reshape(self.count, -1)
-        elif given.ndim:
-            given = given.ravel()
-        self._populations[found.name].set(name, given if given.ndim else float(given))
+        self._parameters.set(self._layer(layer), name, value)
 
     def _path(self, sender: str, receiver: str, kind: str) -> NetworkPath:
         name = path_name(sender, receiver, kind)

@@ -30,6 +30,7 @@ from .context import ContextPath
 from .learner import Learner
 from .lesions import Lesions
 from .levels import Levels
+from .live_parameters import LiveParameters
 from .network import Network, NetworkLayer
 from .neuron_text import NEVER
 from .starts import first_weights
@@ -96,6 +97,7 @@ class Trials:
             network, self.synapses, self.count, communicator, slow_interval, inhibition_interval
         )
         self.averages = self.learner.averages
+        self._parameters = LiveParameters(network, self.lpu, self.averages, items)
         context = [path for path in network.paths.values() if path.kind == "context"]
         self._context = sorted(
             (ContextPath(network, path) for path in context), key=lambda one: one.cycle

@@ -175,6 +175,52 @@ def test_the_strongest_inhibition_of_layers() -> None:
             net.inhibit_as(*wrong)
 
 
+def named_inhibition() -> Network:
+    """Return a network of four units whose hidden layer gets the inhibition of its output."""
+    net = four_units(nd.AllToAll())
+    net.set("layer", clears=0, fs_threshold=0.01)
+    net.inhibit_as("Hidden", "Output")
+    return net
+
+
+@pytest.mark.parametrize(
+    ("layer", "name", "value"),
+    [("Output", "gi", 5.0), ("Output", "tau_fs", 12.0), ("Output", "decay_act", 1.0),
+     ("Hidden", "gi_mult", 0.5), ("Hidden", "clears", 1)],
+)  # fmt: skip
+def test_parameters_while_it_runs(layer: str, name: str, value: float, tmp_path: Path) -> None:
+    """They have the same effect as before the build, also on layers that read the inhibition."""
+    before = named_inhibition()
+    before.set(f"#{layer}", **{name: value})
+    left = []
+    with Trainer(before) as given, Trainer(named_inhibition()) as sim, Trainer(before) as usual:
+        sim.set(layer, name, value)
+        for one in (given, sim):
+            log = one.train([shown(0), shown(1)], 1, 2)
+            one.save(tmp_path / "weights.h5")
+            usual.load(tmp_path / "weights.h5")
+            kept = usual.averages[layer].gi_mult
+            left.append([one.get(n, "Vm").tobytes() for n in ("Hidden", "Output")])
+            assert log["epoch"][f"{layer}.GiMult"] == kept == (value if name == "gi_mult" else 1)
+    assert left[0] == left[1]
+
+
+def test_parameters_that_a_layer_has_once() -> None:
+    """Units and items cannot differ in them; some are read only when the trainer is made."""
+    with Trainer(named_inhibition(), items=2) as sim:
+        sim.set("Output", "gi", [[1.0] * 4, [2.0] * 4])  # each item has its own
+        found = np.ravel(sim.lpu["Output_inhibition"].get("gi"))
+        assert found.tolist() == [1.0, 2.0]
+        for layer, name, value, message in (
+            ("Output", "gi", [1, 2, 3, 4], "one value for all units of the layer is needed"),
+            ("Hidden", "gi_mult", [1, 2, 1, 1], "one value for all units and items is needed"),
+            ("Hidden", "trg_rate", 0.1, "'Hidden', trg_rate: it is fixed when the trainer is made"),
+            ("Hidden", "gi", "strong", "numbers are needed, got 'strong'"),
+        ):
+            with pytest.raises(nd.NeurodriverError, match=message):
+                sim.set(layer, name, value)
+
+
 def inhibition(
     state: list[Any], excitation: Any, firing: Any, gi: float, fb: float,
     external: Any = 0.0, clamped: bool = False,
