@@ -16,6 +16,7 @@ from .pairs import SynapsePairs
 from .settings import SUFFIXES
 
 Reals = NDArray[np.float64]
+Numbers = NDArray[np.intp]
 
 _WEIGHTS, _AVERAGES = 1, 2
 """Numbers of the streams of random numbers."""
@@ -66,12 +67,27 @@ def first_weights(network: Network) -> dict[str, Weights]:
     for path in network.paths.values():
         back = _way_back(network, path)
         if back is not None:
-            order = np.lexsort((back.pairs.post, back.pairs.pre))  # as of the way there
-            taken = path.pairs.pre < path.pairs.post if back is path else slice(None)
+            there, mirrored = _reciprocal(path.pairs, back.pairs)
+            if back is path:
+                once = path.pairs.pre[there] < path.pairs.post[there]
+                there, mirrored = there[once], mirrored[once]
             source, target = out[path.name], out[back.name]
             for name in ("weight", "linear", "structural"):
-                getattr(target, name)[order[taken]] = getattr(source, name)[taken]
+                getattr(target, name)[mirrored] = getattr(source, name)[there]
     return out
+
+
+def _reciprocal(there: SynapsePairs, back: SynapsePairs) -> tuple[Numbers, Numbers]:
+    """Return the synapses of a path that have one of the way back between their units, and these.
+
+    Units are those at both ends. There is at most one synapse of a path between two units.
+    """
+    mirrored = np.lexsort((back.post, back.pre))  # by receiver of the path there, then by sender
+    ordered = back.pre[mirrored] * there.senders + back.post[mirrored]
+    wanted = there.post * there.senders + there.pre
+    place = np.minimum(np.searchsorted(ordered, wanted), len(ordered) - 1)
+    found = np.flatnonzero(ordered[place] == wanted)
+    return found, mirrored[place[found]]
 
 
 def generator(network: Network, stream: int, number: int) -> np.random.Generator:
@@ -124,21 +140,25 @@ def _way_back(network: Network, path: NetworkPath) -> NetworkPath | None:
     """Return the path from the receiver back to the sender if it gets the same weights.
 
     Weights are copied from the path whose sender has the lower number. A path within a layer is its
-    own way back.
+    own way back. Of several paths from one layer to another the first of `_between` counts.
     """
-    if not network.parameters(path)["sym"] or path.sender.number > path.receiver.number:
+    low, high = path.sender, path.receiver
+    if not network.parameters(path)["sym"] or low.number > high.number:
         return None
-    back = path if path.sender is path.receiver else None
-    if back is None and path.kind not in SUFFIXES:
-        back = network.paths.get(f"{path.receiver.name}To{path.sender.name}")
-    if back is None or not network.parameters(back)["sym"]:
-        return None
-    if len(back.pairs) != len(path.pairs):
-        return None
-    mirrored = np.lexsort((back.pairs.post, back.pairs.pre))
-    same = (back.pairs.pre[mirrored] == path.pairs.post).all()
-    same &= (back.pairs.post[mirrored] == path.pairs.pre).all()
-    return back if same else None
+    back = path
+    if low is not high:
+        others = _between(network, high, low)
+        if not others or _between(network, low, high)[0] is not path:
+            return None
+        back = others[0]
+    return back if network.parameters(back)["sym"] else None
+
+
+def _between(network: Network, sender: NetworkLayer, receiver: NetworkLayer) -> list[NetworkPath]:
+    """Return the paths from one layer to another, first those that have no suffix."""
+    found = [path for path in network.into(receiver) if path.sender is sender]
+    order = ["", *SUFFIXES]
+    return sorted(found, key=lambda path: order.index(path.kind if path.kind in order else ""))
 
 
 def first_averages(network: Network, layer: NetworkLayer) -> Reals:
