@@ -46,10 +46,6 @@ class Weights:
     linear: Reals
     structural: Reals
 
-    def renew(self) -> None:
-        """Compute ``weight`` from the two others."""
-        self.weight = self.structural * contrast(self.linear)
-
     def take(self, weight: Reals) -> None:
         """Set ``weight``, and compute ``linear`` from it."""
         self.weight = weight
@@ -110,9 +106,11 @@ def _first(network: Network, path: NetworkPath) -> Weights:
         structural = np.clip(own["mean"] + own["spct"] * drawn, *limits)
     weight = own["mean"] + drawn
     made = Weights(weight, linear_of(weight, structural), structural)
-    if not plain and own["spct"] > 0 and path.pairs.inputs > 1:
+    if not plain:
         made.structural = _centred(path.pairs, structural, own["mean"], limits)
-        made.renew()
+        anew = (path.pairs.counts[path.pairs.post] > 1) & (own["spct"] > 0)
+        anew |= made.structural != structural
+        made.weight = np.where(anew, made.structural * contrast(made.linear), made.weight)
     least, most = made.weight.min(), made.weight.max()
     if least < 0 or most > most_weight(own):
         say = f"initial weights lie from 0 to {most_weight(own):g} (got {least:g} to {most:g})"
@@ -125,6 +123,7 @@ def _centred(
 ) -> Reals:
     """Shift the structural weights of each receiver, so that their mean is that of the path.
 
+    A receiver with a single connection keeps its structural weight.
     Weights that are already at a limit cannot move further. So they do not count in the mean from
     which the shift is computed, unless all weights of the receiver are at that limit.
     """
@@ -133,7 +132,8 @@ def _centred(
     free = np.where(up, structural < high, structural > low)
     shift = mean - pairs.means(structural, free)
     shift = np.where(pairs.sums(free.astype(float)) > 0, shift, mean - pairs.means(structural))
-    return np.clip(structural + shift[pairs.post], low, high)
+    shifted = np.clip(structural + shift[pairs.post], low, high)
+    return np.where(pairs.counts[pairs.post] > 1, shifted, structural)
 
 
 def _way_back(network: Network, path: NetworkPath) -> NetworkPath | None:

@@ -14,7 +14,9 @@ import neurodriver as nd
 from neurodriver.codegen.generate import generate
 from neurodriver.error_driven import Log, Network, Table, Trainer, circuit_of, stop_after_zero
 from neurodriver.error_driven.circuit import placed_circuit
+from neurodriver.error_driven.contrast import contrast
 from neurodriver.error_driven.neuron_text import PARAMETERS
+from neurodriver.error_driven.starts import first_weights
 from neurodriver.plan.compile import compile_circuit
 from neurodriver.plan.target import CUDA
 
@@ -473,6 +475,23 @@ def test_structural_weights_above_the_default() -> None:
     (links,) = circuit_of(net).connections
     most = 2 * 1.9 * max(net.scale(path) for path in net.paths.values())
     assert links.plasticity is not None and links.plasticity.values["w_max"] == most
+
+
+def test_structural_weights_have_the_mean_of_the_path() -> None:
+    """Those of each receiver with several connections, also without variation of their own."""
+    net = Network()
+    net.layer("a", "super", 3)
+    net.layer("b", "super", 3)
+    several = np.array([[1, 1, 0], [0, 1, 0], [0, 1, 1]], bool)  # one, three and one
+    net.connect("a", "b", several, spct=1, sym=False)
+    net.connect("b", "a", spct=0, mean=0.4, sym=False)
+    first = first_weights(net)
+    drawn, plain = first["aTob"], first["bToa"]
+    assert drawn.structural[1:4].mean() == pytest.approx(0.5)
+    kept = drawn.structural[[0, 4]]  # equal to the weights, whose linear weights are 0.5
+    assert np.array_equal(kept, drawn.weight[[0, 4]]) and np.abs(kept - 0.5).min() > 0.01
+    assert np.allclose(plain.structural, 0.4)
+    assert np.allclose(plain.weight, 0.4 * contrast(plain.linear)) and np.ptp(plain.weight) > 0.1
 
 
 def test_what_is_shown_is_checked(plain: Trainer) -> None:
