@@ -274,6 +274,8 @@ class Network:
             raise CircuitError(f"{where}: {say}")
         if name in self.paths:
             raise CircuitError(f"{where}: there is one between these layers already")
+        if isinstance(pattern, PathPattern):
+            pattern = pattern.of_path(self.seed, name, low is high)
         connected = connected_units(pattern, low.shape, high.shape, low is high, where)
         given = self._checked("path", own, where)
         path = NetworkPath(low, high, kind, name, SynapsePairs(connected), given, len(self.paths))

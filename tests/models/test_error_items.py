@@ -342,6 +342,9 @@ def test_patterns_of_sub_pools() -> None:
     assert set(zip(forward.pairs.pre, forward.pairs.post, strict=True)) == set(
         zip(back.pairs.post, back.pairs.pre, strict=True)
     )
+    net.layer("one", "super", (3, 2))
+    whole = net.connect("a", "one", PoolTile((2, 2)))
+    assert len(whole.pairs) == 4 * 2 * 6 and len(net.connect("one", "a", PoolTile()).pairs) > 0
     net.layer("c", "super", 4)
     with pytest.raises(nd.CircuitError, match=r"'aToc': the pattern needs layers of shape \(py"):
         net.connect("a", "c", PoolTile())
@@ -349,6 +352,31 @@ def test_patterns_of_sub_pools() -> None:
         net.connect("b", "a", PoolOneToOne(), "inhib")
     with pytest.raises(nd.CircuitError, match=r"share is in \(0, 1\] \(got 0\)"):
         net.connect("b", "a", UniformRandom(0), "inhib")
+
+
+def test_random_patterns_are_drawn_for_each_path() -> None:
+    """The draw depends on the network's seed, the path and the pattern's seed, and repeats."""
+
+    def drawn(seed: int, names: str, of_pattern: int) -> bytes:
+        net = Network(seed=seed)
+        for name in names:
+            net.layer(name, "super", 20)
+        path = net.connect(*names, UniformRandom(0.3, of_pattern))
+        assert (np.diff(path.pairs.first) == 6).all()
+        return path.pairs.pre.tobytes()
+
+    assert drawn(0, "ab", 0) == drawn(0, "ab", 0)
+    assert (
+        len({drawn(*one) for one in ((0, "ab", 0), (1, "ab", 0), (0, "ac", 0), (0, "ab", 1))}) == 4
+    )
+    net = Network()
+    net.layer("a", "super", 20)
+    within = net.connect("a", "a", UniformRandom(0.5), "lateral").pairs
+    assert (within.pre != within.post).all() and (np.diff(within.first) == 10).all()  # of 19
+    assert len(net.connect("a", "a", UniformRandom(1, autapses=True), "inhib").pairs) == 20 * 20
+    net.layer("b", "super", 4)
+    with pytest.raises(nd.CircuitError, match=r"'bToa': .*0.1 of 4 senders are round\(0.4\) = 0"):
+        net.connect("b", "a", UniformRandom(0.1))
 
 
 def test_patterns_of_places() -> None:
