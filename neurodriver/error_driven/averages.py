@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from neurodriver.backends.synapse_sets import SynapseSet
 
-from .network import Network, NetworkLayer
+from .layers import NetworkLayer
+from .network import Network
 from .starts import first_averages
 
 if TYPE_CHECKING:

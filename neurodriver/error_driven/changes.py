@@ -18,8 +18,9 @@ from neurodriver.run.synapse_links import Linked, LinkedSets
 from .averages import average_name, average_sets
 from .circuit import NetworkCircuit, first_units
 from .contrast import linear_of
+from .layers import NetworkLayer, NetworkPath
 from .learning_texts import LESIONED, TEXTS
-from .network import Network, NetworkLayer, NetworkPath, selected_paths
+from .network import Network, selected_paths
 from .neuron_text import BIN, BINS
 from .settings import value_of
 from .starts import Weights

@@ -14,7 +14,8 @@ from neurodriver.model.kinds import SPIKES
 
 from .deep import AxonBurstNeuron, AxonContextArrivals, AxonContextNeuron, AxonPulvinarNeuron
 from .inhibition import OF_INHIBITION, AxonInhibition, AxonPulvinarInhibition
-from .network import Network, NetworkLayer, NetworkPath
+from .layers import NetworkLayer, NetworkPath
+from .network import Network
 from .neuron import (
     AnyArrivals,
     AnyAxonNeuron,
@@ -83,6 +84,8 @@ def placed_circuit(
     weights : mapping of str to Weights, optional
         Name of a path -> its weights; the initial weights by default.
     """
+    if not network.layers:
+        raise CircuitError("the network has no layers; add some with Network.layer")
     spikes: list[Population] = []
     arrivals: list[Population] = []
     neurons: dict[str, Population] = {}

@@ -13,7 +13,8 @@ from neurodriver.errors import RequestError, quoted
 from .averages import Averages
 from .circuit import ignored_cycles, inhibition_name
 from .inhibition import OF_INHIBITION
-from .network import Network, NetworkLayer
+from .layers import NetworkLayer
+from .network import Network
 from .settings import LAYER
 from .striatum import READ_BY_PATHS
 

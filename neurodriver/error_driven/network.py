@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,13 +13,13 @@ from neurodriver.arguments import (
     checked_arguments,
     keyed,
     optional,
-    some,
     text,
     whole_number,
 )
 from neurodriver.circuit import AllToAll, OneToOne
 from neurodriver.errors import CircuitError, near, quoted
 
+from .layers import NetworkLayer, NetworkPath, check_driver, shape_of
 from .neuron_text import BIN, BINS
 from .pairs import SynapsePairs
 from .patterns import PathPattern, connected_units
@@ -37,94 +36,6 @@ from .settings import (
 from .striatum import named_modulators
 
 
-@dataclass(eq=False)
-class NetworkLayer:
-    """A layer of a network. `Network.layer` makes it.
-
-    Attributes
-    ----------
-    shape : tuple of int
-        Number of units along each axis. The last axis is the fastest in memory.
-    own : dict
-        Parameters that were given with the layer.
-    number : int
-        Number of the layer, in the order in which layers were added.
-    driver : NetworkLayer or None
-        Of a pulvinar layer: the layer that it predicts.
-    modulators : dict
-        Of a matrix layer: modulator -> the name by which its level is given with a trial.
-    inhibited_as : list of NetworkLayer
-        Other layers whose inhibition it gets if that is stronger than its own.
-    """
-
-    name: str
-    kind: str
-    shape: tuple[int, ...]
-    own: dict[str, float | bool]
-    number: int
-    driver: NetworkLayer | None = None
-    modulators: dict[str, str] = field(default_factory=dict)
-    inhibited_as: list[NetworkLayer] = field(default_factory=list)
-
-    @property
-    def count(self) -> int:
-        """Number of units."""
-        return math.prod(self.shape)
-
-    @property
-    def pools(self) -> int:
-        """Number of sub-pools: a layer of shape (py, px, y, x) has py times px."""
-        return int(np.prod(self.shape[:2])) if len(self.shape) == 4 else 1
-
-    @property
-    def learns_by_target(self) -> bool:
-        """Whether paths into the layer learn by the difference of the phases alone."""
-        return self.kind in ("target", "compare", "pulvinar")
-
-    @property
-    def hidden(self) -> bool:
-        """Whether it has neither input nor target."""
-        return self.kind in ("super", "ct", "matrix")
-
-    @property
-    def balanced(self) -> bool:
-        """Whether its units approach target averages, by slow changes of the weights into them."""
-        return self.kind in ("super", "ct")
-
-
-@dataclass(eq=False)
-class NetworkPath:
-    """A path: the synapses from one layer to another. `Network.connect` makes it.
-
-    Attributes
-    ----------
-    kind : {"forward", "back", "lateral", "inhib", "context", "maintenance", "striatal"}
-    pairs : SynapsePairs
-        Sender and receiver of each synapse.
-    own : dict
-        Parameters that were given with the path.
-    number : int
-        Number of the path, in the order in which paths were added.
-    """
-
-    sender: NetworkLayer
-    receiver: NetworkLayer
-    kind: str
-    name: str
-    pairs: SynapsePairs
-    own: dict[str, float | bool]
-    number: int
-
-    @property
-    def conductance(self) -> str:
-        """The conductance that the path increases: ``exc``, ``inh`` or ``maint``."""
-        return {"inhib": "inh", "maintenance": "maint"}.get(self.kind, "exc")
-
-
-def _is_size(n: object) -> bool:
-    return isinstance(n, int | np.integer) and not isinstance(n, bool) and bool(n > 0)
-
-
 class Network:
     """Layers and paths that learn from the difference between two phases of a trial.
 
@@ -134,7 +45,7 @@ class Network:
         Length of the minus and the plus phase in cycles of 1 ms, multiples of 10; together at most
         200.
     seed : int
-        Seed of the initial weights and of the initial target averages.
+        Seed of the initial weights, of the initial target averages and of random patterns.
     interval : int
         Cycles without input before the minus phase of each trial; 0 by default, as in Axon
         (Context.ISICycles).
@@ -162,6 +73,7 @@ class Network:
         self.layers: dict[str, NetworkLayer] = {}
         self.paths: dict[str, NetworkPath] = {}
         self._rules = Rules()
+        self.users: WeakSet[object] = WeakSet()
 
     def __repr__(self) -> str:
         units = sum(layer.count for layer in self.layers.values())
@@ -212,6 +124,7 @@ class Network:
             For a name that is taken or has one of ``.#/`` or a blank, and for a kind, a shape or a
             parameter that is not allowed.
         """
+        self._need_free(f"layer {name!r:.60}")
         if not isinstance(name, str) or not name or set(name) & set(".#/ "):
             raise CircuitError(f"layer: a name without '.', '#', '/' and blanks (got {name!r:.60})")
         if name in self.layers:
@@ -222,12 +135,10 @@ class Network:
                 f"layer {quoted(name)}: no kind {kind!r:.60}{near(str(kind), LAYER_KINDS)}; "
                 f"there are {among}"
             )
-        sizes = (shape,) if isinstance(shape, int) else tuple(some(shape, "shape"))
-        if not sizes or not all(_is_size(n) for n in sizes):
-            raise CircuitError(f"layer {quoted(name)}: a shape has whole numbers (got {shape!r})")
+        shaped = shape_of(name, shape)
         given = self._checked("layer", own, f"layer {quoted(name)}")
-        shaped = tuple(map(int, sizes))
-        drives = self._driver(name, kind, int(np.prod(shaped)), driver)
+        drives = None if driver is None else self._layer(driver)
+        check_driver(name, kind, shaped, drives)
         levels = named_modulators(name, kind, modulators, self.layers)
         made = NetworkLayer(name, kind, shaped, given, len(self.layers), drives, levels)
         self.layers[name] = made
@@ -262,6 +173,7 @@ class Network:
             For layers, patterns, kinds and parameters that do not fit.
         """
         low, high = self._layer(sender), self._layer(receiver)
+        self._need_free(f"connect({low.name!r}, {high.name!r})")
         name = path_name(low.name, high.name, kind)
         where = f"path {quoted(name)}"
         if kind not in PATH_KINDS:
@@ -305,6 +217,7 @@ class Network:
         The layer gets the strongest of its own inhibition and of theirs. Theirs does not change.
         """
         found, named = self._layer(layer), [self._layer(one) for one in others]
+        self._need_free(f"inhibit_as({found.name!r})")
         if not named or found in named:
             got = ", ".join(one.name for one in named) or "none"
             raise CircuitError(f"inhibit_as({found.name!r}): other layers are needed (got {got})")
@@ -327,13 +240,20 @@ class Network:
         CircuitError
             For a selector that selects nothing, and for a parameter that is not allowed.
         """
+        self._need_free(f"set({selector!r:.60})")
         what = selected(selector, self.layers, self.paths)
         self._rules.add(selector, self._checked(what, values, f"set({selector!r})"))
 
-    def parameters(self, of: NetworkLayer | NetworkPath) -> dict[str, float | bool]:
+    def parameters(self, of: NetworkLayer | NetworkPath | str) -> dict[str, float | bool]:
         """Return all parameters of a layer or a path by name."""
-        what = "layer" if isinstance(of, NetworkLayer) else "path"
-        return self._rules.resolved(what, of.kind, of.name, of.own)
+        if isinstance(of, NetworkLayer | NetworkPath):
+            what = "layer" if isinstance(of, NetworkLayer) else "path"
+            return self._rules.resolved(what, of.kind, of.name, of.own)
+        for named in (self.layers, self.paths):
+            if isinstance(of, str) and of in named:
+                return self.parameters(named[of])
+        hint = near(str(of), [*self.layers, *self.paths])
+        raise CircuitError(f"no layer or path {of!r:.60}{hint}")
 
     def into(self, layer: NetworkLayer) -> list[NetworkPath]:
         """Return the paths into a layer."""
@@ -358,22 +278,13 @@ class Network:
         sends = (path.sender is layer for path in self.paths.values() if path.kind == "context")
         return any(sends) or any(other.driver is layer for other in self.layers.values())
 
-    def _driver(
-        self, name: str, kind: str, count: int, driver: NetworkLayer | str | None
-    ) -> NetworkLayer | None:
-        """Return the driver of a layer, if it needs one."""
-        where = f"layer {quoted(name)}, driver"
-        if (kind == "pulvinar") != (driver is not None):
-            got = "none" if driver is None else "one"
-            say = "a pulvinar layer needs one, and other layers have none"
-            raise CircuitError(f"{where}: {say} (got {got} for kind {quoted(kind)})")
-        if driver is None:
-            return None
-        found = self._layer(driver)
-        if found.count != count:
-            say = f"as many units are needed as the layer has, {count}"
-            raise CircuitError(f"{where}: {say} (got {quoted(found.name)} with {found.count})")
-        return found
+    def _need_free(self, what: str) -> None:
+        """Raise CircuitError if a trainer has built the network."""
+        if self.users:
+            say = "a trainer has built the network, which would not change"
+            do = "make the change before Trainer(network), or close the trainer"
+            also = "Trainer.set changes parameters while it runs"
+            raise CircuitError(f"{what}: {say}; {do}; {also}")
 
     def _layer(self, given: NetworkLayer | str) -> NetworkLayer:
         name = given.name if isinstance(given, NetworkLayer) else given

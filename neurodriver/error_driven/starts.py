@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from neurodriver.errors import CircuitError, quoted
 
 from .contrast import contrast, linear_of
-from .network import Network, NetworkLayer, NetworkPath
+from .layers import NetworkLayer, NetworkPath
+from .network import Network
 from .pairs import SynapsePairs
 from .settings import SUFFIXES
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from neurodriver.errors import RequestError, near, quoted
 from neurodriver.results.export import needed
 
 if TYPE_CHECKING:
@@ -97,10 +98,14 @@ class Log:
 
     def add(self, table: str, row: Mapping[str, float]) -> None:
         """Add a row."""
-        self._rows[table].append(dict(row))
+        self.rows(table).append(dict(row))
 
     def rows(self, table: str) -> list[dict[str, float]]:
         """Return the rows of a table."""
+        if not isinstance(table, str) or table not in self._rows:
+            among = ", ".join(map(quoted, self._rows))
+            hint = near(str(table), self._rows)
+            raise RequestError(f"a log has no table {table!r:.60}{hint}; there are {among}")
         return self._rows[table]
 
     def __getitem__(self, table: str) -> dict[str, Reals]:
@@ -108,7 +113,7 @@ class Log:
 
         They have NaN in rows without such a value.
         """
-        rows = self._rows[table]
+        rows = self.rows(table)
         names = dict.fromkeys(name for row in rows for name in row)
         return {n: np.array([row.get(n, np.nan) for row in rows]) for n in names}
 

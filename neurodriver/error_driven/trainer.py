@@ -23,7 +23,7 @@ from neurodriver.arguments import (
 from neurodriver.errors import RequestError, near, quoted
 
 from .changes import STORED
-from .network import NetworkPath
+from .layers import NetworkPath
 from .settings import path_name
 from .statistics import Log, mean_of_given
 from .table import side_by_side
@@ -172,7 +172,7 @@ class Trainer(Trials):
         arrays = {name: np.asarray(values, np.float64) for name, values in first.items()}
         if self.items is None and every == 1:
             return arrays
-        if any(values.size == self._count(name) for name, values in arrays.items()):
+        if any(values.size == self._showing.count(name) for name, values in arrays.items()):
             several = [arrays, *islice(environment, every - 1)]
             if len(several) < every:
                 return None
@@ -242,7 +242,7 @@ class Trainer(Trials):
         beginning, except in ``TrgAvg`` and ``ActAvg``, which all items share. The states and their
         units are those of `AxonNeuron`.
         """
-        found = self._layer(layer)
+        found = self._showing.layer(layer)
         if name in OF_ALL_ITEMS:
             one = self.learner.averages[found.name]
             return (one.target if name == "TrgAvg" else one.activity).reshape(found.shape)
@@ -302,7 +302,7 @@ class Trainer(Trials):
         With ``items`` this sets it for all items. An array with an axis of items at the beginning
         sets another value for each item.
         """
-        self._parameters.set(self._layer(layer), name, value)
+        self._parameters.set(self._showing.layer(layer), name, value)
 
     def _path(self, sender: str, receiver: str, kind: str) -> NetworkPath:
         name = path_name(sender, receiver, kind)

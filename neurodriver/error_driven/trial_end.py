@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from .statistics import absent, joined, target_statistics
 
 if TYPE_CHECKING:
+    from .layers import NetworkLayer
     from .lesions import Lesions
-    from .network import NetworkLayer
 
 Reals = NDArray[np.float64]
 

@@ -14,12 +14,14 @@ from neurodriver.arguments import (
     ArgumentError,
     checked_arguments,
     from_one_on,
+    instance,
     keyed,
     optional,
     text,
     truth,
+    whole_number,
 )
-from neurodriver.errors import RequestError, near, quoted
+from neurodriver.errors import RequestError
 from neurodriver.run.lpu import LPU
 from neurodriver.run.state_reader import StateReader
 from neurodriver.run.state_writer import StateWriter
@@ -27,12 +29,14 @@ from neurodriver.run.state_writer import StateWriter
 from .changes import PathSynapses
 from .circuit import CYCLE, first_units, placed_circuit
 from .context import ContextPath
+from .layers import NetworkLayer
 from .learner import Learner
 from .lesions import Lesions
 from .levels import Levels
 from .live_parameters import LiveParameters
-from .network import Network, NetworkLayer
+from .network import Network
 from .neuron_text import NEVER
+from .shown import Showing
 from .starts import first_weights
 from .trial_end import ALL, TARGETS, TrialEnd
 
@@ -58,6 +62,7 @@ class Trials:
     """A network that runs trial by trial. Its parameters are those of `Trainer`."""
 
     @checked_arguments(
+        network=instance(Network),
         communicator=optional(_a_communicator),
         slow_interval=from_one_on,
         inhibition_interval=from_one_on,
@@ -92,6 +97,8 @@ class Trials:
         self._write_inputs = StateWriter(self.lpu, "Ext", [*self._shows]) if shows else None
         self._write_start = StateWriter(self.lpu, "start")
         self._levels = Levels(network, self.lpu)
+        most = float(np.finfo(self.lpu.simulation.program.dtype).max)
+        self._showing = Showing(network.layers, self._levels.names, items, most)
         self.synapses = PathSynapses(network, weights, made, self.lpu)
         self.learner = Learner(
             network, self.synapses, self.count, communicator, slow_interval, inhibition_interval
@@ -111,6 +118,7 @@ class Trials:
         self._statistics: dict[str, Reals] | None = None
         self._start = 0
         self._arriving: dict[str, Reals] = {}
+        network.users.add(self)
 
     def __enter__(self) -> Self:
         return self
@@ -123,6 +131,7 @@ class Trials:
 
     def close(self) -> None:
         """Release threads, memory and devices."""
+        self.network.users.discard(self)
         self.synapses.close()
         self.lpu.close()
 
@@ -149,7 +158,7 @@ class Trials:
             For a layer that takes neither input nor target, for another number of values, and for
             values that are not finite.
         """
-        values = {name: self._values(name, given) for name, given in shown.items()}
+        values = {name: self._showing.values(name, given) for name, given in shown.items()}
         levels = {name: values.pop(name) for name in self._levels.names if name in values}
         self._shown = values
         self._levels.write(levels, self.items)
@@ -168,6 +177,7 @@ class Trials:
         self._write_start(self._start)
         self._end, self._statistics, self._arriving = None, None, {}
 
+    @checked_arguments(count=whole_number)
     def cycle(self, count: int = 1) -> None:
         """Run ``count`` cycles of the present trial; those of its interval are the first."""
         self._end = self._statistics = None
@@ -236,7 +246,7 @@ class Trials:
         RequestError
             For values that are not bool, or another shape.
         """
-        self.lesions.switch(self._layer(layer), units, self.learner.averages[layer])
+        self.lesions.switch(self._showing.layer(layer), units, self.learner.averages[layer])
         self._end = self._statistics = None
 
     def statistics(self) -> dict[str, Reals]:
@@ -268,37 +278,5 @@ class Trials:
         self._arriving[receiver] = total = self._arriving.get(receiver, 0.0) + came
         self._populations[receiver].set("CtxtRaw", total[0] if self.items is None else total)
 
-    def _layer(self, name: str) -> NetworkLayer:
-        if name not in self.network.layers:
-            known = [*self.network.layers, *self._levels.names]
-            raise RequestError(f"no layer {quoted(str(name))}{near(str(name), known)}")
-        return self.network.layers[name]
-
-    def _count(self, name: str) -> int:
-        """Return how many values of a layer are shown, or of a modulator."""
-        return 1 if name in self._levels.names else self._layer(name).count
-
     def _clamped_from(self, layer: NetworkLayer) -> int:
         return {"input": 0, "target": self.network.minus}.get(layer.kind, NEVER)
-
-    def _values(self, name: str, given: ArrayLike) -> Reals:
-        """Return the input or target of a layer as an array (items, units); or a level."""
-        count = self._count(name)
-        modulator = name in self._levels.names
-        if not modulator and self._layer(name).hidden:
-            say = f"a {self._layer(name).kind} layer has neither input nor target"
-            raise RequestError(f"layer {quoted(name)}: {say}")
-        try:
-            values = np.asarray(given).astype(np.float64, casting="same_kind", copy=False)
-        except (TypeError, ValueError):
-            values = np.empty(0)
-        several = self.items is not None
-        fits = values.size == self.count * count
-        fits &= values.shape[:1] == (self.count,) if several else True
-        most = np.finfo(self.lpu.simulation.program.dtype).max
-        if not fits or not (np.abs(values) <= most).all():
-            items = f" for each of {self.count} items" if several else ""
-            what, s = ("modulator", "") if modulator else ("layer", "s")
-            want = f"{count} finite number{s} {'is' if modulator else 'are'} needed{items}"
-            raise RequestError(f"{what} {quoted(name)}: {want}, got {given!r:.60}")
-        return values.reshape(self.count, count)

@@ -127,4 +127,5 @@ def _mean(curves: Sequence[Any]) -> Any:
     whole = np.full((len(curves), max(map(len, curves), default=0)), np.nan)
     for row, curve in zip(whole, curves, strict=True):
         row[: len(curve)] = curve
-    return np.nanmean(whole, axis=0)
+    count = np.count_nonzero(~np.isnan(whole), axis=0)
+    return np.where(count > 0, np.nansum(whole, axis=0) / np.maximum(count, 1), np.nan)

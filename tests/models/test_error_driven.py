@@ -415,7 +415,8 @@ def test_rules_of_parameters() -> None:
     net.set(".super", gi=5.0)
     got = [net.parameters(layer)["gi"] for layer in net.layers.values()]
     assert got == [0.9, 5.0, 4.0, 0.65]
-    assert net.parameters(net.paths["OutputToHidden2"])["rel"] == 0.3
+    assert net.parameters(net.paths["OutputToHidden2"]) == net.parameters("OutputToHidden2")
+    assert net.parameters("OutputToHidden2")["rel"] == 0.3
     assert net.parameters(net.paths["Hidden1ToHidden2"])["rel"] == 1.0
 
 
@@ -424,6 +425,12 @@ def flat_pools() -> Network:
     net = Network()
     net.layer("a", "super", (4, 2), pool_inhibits=True)
     return net
+
+
+def used(net: Network, change: Callable[[Network], Any]) -> None:
+    """Change a network while a trainer has it."""
+    with Trainer(net):
+        change(net)
 
 
 FAULTS: dict[str, Callable[[Any], Any]] = {
@@ -453,6 +460,23 @@ FAULTS: dict[str, Callable[[Any], Any]] = {
     "tau_average: must be at least 1 (got 0)": lambda n: n.set("layer", tau_average=0),
     "must be a multiple of 10 cycles (got 55)": lambda n: Network(minus=55),
     "a trial has at most 200 cycles": lambda n: Network(minus=200),
+    "set('layer'): a trainer has built the network": lambda n: used(
+        n, lambda n: n.set("layer", gi=1)
+    ),
+    "layer 'a': a trainer has built the network": lambda n: used(
+        n, lambda n: n.layer("a", "super", 1)
+    ),
+    "connect('Input', 'Output'): a trainer has": lambda n: used(
+        n, lambda n: n.connect("Input", "Output")
+    ),
+    "inhibit_as('Hidden1'): a trainer has": lambda n: used(
+        n, lambda n: n.inhibit_as("Hidden1", "Hidden2")
+    ),
+    "no layer or path 'Outputs' (did": lambda n: n.parameters("Outputs"),
+    "network must be a Network, got 'x'": lambda n: Trainer("x"),  # type: ignore[arg-type]
+    "the network has no layers": lambda n: Trainer(Network()),
+    "no table 'epochs' (did you mean 'epoch'?)": lambda n: Log()["epochs"],
+    "no table 'x'; there are 'trial', 'epoch'": lambda n: Log().to_pandas("x"),
     "items: a whole number from 1 on (got 0)": lambda n: Trainer(n, items=0),
     "'a', pool_inhibits: a shape (py, px, y, x) is needed (got (4, 2))": lambda n: circuit_of(
         flat_pools()
@@ -507,6 +531,8 @@ def test_what_is_shown_is_checked(plain: Trainer) -> None:
         with pytest.raises(nd.NeurodriverError) as error:
             plain.begin(given)  # type: ignore[arg-type]
         assert message in str(error.value)
+    with pytest.raises(nd.NeurodriverError, match="count must be a whole number"):
+        plain.cycle("a")  # type: ignore[arg-type]
     plain.set("Hidden", "gi", 1.25)
     plain.set("Hidden", "Vm", np.full((2, 2), -65.0))
     assert (plain.get("Hidden", "gi") == 1.25).all() and (plain.get("Hidden", "Vm") == -65).all()
