@@ -21,16 +21,12 @@ class Showing:
     ----------
     levels : set of str
         Names of the levels of modulators.
-    items : int or None
-        Number of items; None if what is shown has no axis of items.
     most : float
         Greatest absolute value.
     """
 
-    def __init__(
-        self, layers: Mapping[str, NetworkLayer], levels: set[str], items: int | None, most: float
-    ) -> None:
-        self._layers, self._levels, self._items, self._most = layers, levels, items, most
+    def __init__(self, layers: Mapping[str, NetworkLayer], levels: set[str], most: float) -> None:
+        self._layers, self._levels, self._most = layers, levels, most
 
     def layer(self, name: str) -> NetworkLayer:
         """Return a layer by its name."""
@@ -43,22 +39,33 @@ class Showing:
         """Return how many values of a layer are shown, or of a modulator."""
         return 1 if name in self._levels else self.layer(name).count
 
-    def values(self, name: str, given: ArrayLike) -> Reals:
-        """Return the input or target of a layer as an array (items, units); or a level."""
+    def is_one_item(self, shown: Mapping[str, ArrayLike]) -> bool:
+        """Whether values are those of one item: for any layer there are as many as units."""
+        return any(_array(given).size == self.count(name) for name, given in shown.items())
+
+    def values(self, name: str, given: ArrayLike, items: int | None) -> Reals:
+        """Return the input or target of a layer as an array (items, units); or a level.
+
+        ``items`` is the number of items; None if ``given`` has no axis of items.
+        """
         count, modulator = self.count(name), name in self._levels
         if not modulator and self.layer(name).hidden:
             say = f"a {self.layer(name).kind} layer has neither input nor target"
             raise RequestError(f"layer {quoted(name)}: {say}")
-        try:
-            values = np.asarray(given).astype(np.float64, casting="same_kind", copy=False)
-        except (TypeError, ValueError):
-            values = np.empty(0)
-        items, several = self._items or 1, self._items is not None
-        fits = values.size == items * count
-        fits &= values.shape[:1] == (items,) if several else True
+        values = _array(given)
+        fits = values.size == (items or 1) * count
+        fits &= items is None or values.shape[:1] == (items,)
         if not fits or not (np.abs(values) <= self._most).all():
-            each = f" for each of {items} items" if several else ""
+            each = "" if items is None else f" for each of {items} items"
             what, s = ("modulator", "") if modulator else ("layer", "s")
             want = f"{count} finite number{s} {'is' if modulator else 'are'} needed{each}"
             raise RequestError(f"{what} {quoted(name)}: {want}, got {given!r:.60}")
-        return values.reshape(items, count)
+        return values.reshape(items or 1, count)
+
+
+def _array(given: ArrayLike) -> Reals:
+    """Return numbers as an array; an empty one for what are no numbers."""
+    try:
+        return np.asarray(given).astype(np.float64, casting="same_kind", copy=False)
+    except (TypeError, ValueError):
+        return np.empty(0)

@@ -98,7 +98,7 @@ class Trials:
         self._write_start = StateWriter(self.lpu, "start")
         self._levels = Levels(network, self.lpu)
         most = float(np.finfo(self.lpu.simulation.program.dtype).max)
-        self._showing = Showing(network.layers, self._levels.names, items, most)
+        self._showing = Showing(network.layers, self._levels.names, most)
         self.synapses = PathSynapses(network, weights, made, self.lpu)
         self.learner = Learner(
             network, self.synapses, self.count, communicator, slow_interval, inhibition_interval
@@ -118,6 +118,7 @@ class Trials:
         self._statistics: dict[str, Reals] | None = None
         self._start = 0
         self._arriving: dict[str, Reals] = {}
+        self._learned = False
         network.users.add(self)
 
     def __enter__(self) -> Self:
@@ -158,7 +159,7 @@ class Trials:
             For a layer that takes neither input nor target, for another number of values, and for
             values that are not finite.
         """
-        values = {name: self._showing.values(name, given) for name, given in shown.items()}
+        values = {n: self._showing.values(n, given, self.items) for n, given in shown.items()}
         levels = {name: values.pop(name) for name in self._levels.names if name in values}
         self._shown = values
         self._levels.write(levels, self.items)
@@ -176,6 +177,7 @@ class Trials:
         self._start = self.lpu.step + self.network.interval
         self._write_start(self._start)
         self._end, self._statistics, self._arriving = None, None, {}
+        self._learned = False
 
     @checked_arguments(count=whole_number)
     def cycle(self, count: int = 1) -> None:
@@ -212,10 +214,27 @@ class Trials:
         found = self.statistics()
         return found if self.items else {n: float(values[0]) for n, values in found.items()}
 
+    @checked_arguments(learn=truth)
     def end(self, learn: bool = True) -> None:
-        """End a trial: with ``learn``, change the averages and the weights."""
+        """End a trial: with ``learn``, change the averages and the weights.
+
+        Raises
+        ------
+        RequestError
+            If weights are to change, and the trial has not run all of its cycles, or more of them,
+            or has changed weights before.
+        """
         if not learn:
             return
+        whole = self.network.interval + self.network.cycles
+        ran = self.lpu.step - self._start + self.network.interval
+        if ran != whole:
+            do = f"run {whole - ran} more by cycle" if ran < whole else "begin another trial"
+            say = f"a trial learns after all of its {whole} cycles, and {ran} have run"
+            raise RequestError(f"end: {say}; {do}, or call end(learn=False)")
+        if self._learned:
+            raise RequestError("end: weights have changed after this trial; begin another one")
+        self._learned = True
         for name in self.learner.learn(self.states()):
             self._populations[name].set("gi_mult", self.learner.averages[name].gi_mult)
 

@@ -215,6 +215,32 @@ def test_learning_of_four_units(rates: bool) -> None:
             assert np.array_equal(carried(sim, "HiddenToOutput"), scaled(sim, "Hidden", "Output"))
 
 
+def test_a_trial_ends_once() -> None:
+    """Weights change after all of its cycles, neither earlier, nor later, nor again."""
+    net = four_units()
+    net.interval = 10
+    with Trainer(net) as sim, Trainer(net) as other:
+        sim.begin(shown(0))
+        for cycles, message in (
+            (150, "after all of its 210 cycles, and 150 have run; run 60 more by cycle"),
+            (61, "after all of its 210 cycles, and 211 have run; begin another trial"),
+        ):
+            sim.cycle(cycles)
+            with pytest.raises(nd.NeurodriverError, match=message):
+                sim.end()
+            sim.end(learn=False)
+        assert sim.trials == 0
+        for one in (sim, other):
+            one.begin(shown(1))
+        sim.cycle(210)
+        sim.end()
+        other.cycle(210)
+        other.end()
+        with pytest.raises(nd.NeurodriverError, match="weights have changed after this trial"):
+            other.end()
+        assert sim.trials == other.trials == 1
+
+
 def full(slow: int, **options: Any) -> Trainer:
     """Return the network with all units connected, and first weights of its own."""
     sim = Trainer(four_units(nd.AllToAll()), slow_interval=slow, **options)

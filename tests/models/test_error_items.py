@@ -23,6 +23,7 @@ from neurodriver.error_driven import (
     Trainer,
     UniformRandom,
 )
+from neurodriver.errors import CircuitWarning
 from neurodriver.plot import plot_learning, plot_receptive_fields
 
 
@@ -79,6 +80,33 @@ def test_what_items_are_shown() -> None:
             sim.test(both, trials=3)
         with pytest.raises(nd.NeurodriverError, match="values of equal layers"):
             sim.test([shown(0), {"Input": UNITS[0]}], trials=2)
+
+
+def test_what_an_environment_yields_is_checked() -> None:
+    """As in a single trial; nothing of what is given is left out."""
+    eight = np.tile(UNITS, (2, 1))
+    ragged = [[1.0, 2.0], [3.0]]
+    for items in (None, 2):
+        each = "" if items is None else " for each of 2 items"
+        with Trainer(side_by_side(), items=items) as sim:
+            for given in (eight, "abc", ragged, 1.0):
+                say = f"'Input': 4 finite numbers are needed{each}, got"
+                with pytest.raises(nd.NeurodriverError, match=say):
+                    sim.train([{"Input": given, "Output": given}], 1, 8)  # type: ignore[dict-item]
+            with pytest.raises(nd.NeurodriverError, match="must be a mapping of layers"):
+                sim.train([shown(0), UNITS[0]], 1, 2)  # type: ignore[list-item]
+            assert sim.trials == (items is None)
+
+
+def test_a_list_begins_anew() -> None:
+    """After its last trial, within and between epochs; an iterator ends, which is told."""
+    trials = [shown(unit) for unit in (0, 1, 3)]
+    with Trainer(side_by_side()) as sim, Trainer(side_by_side()) as other:
+        assert len(sim.train(trials, epochs=2, trials=4).rows("trial")) == 8
+        with pytest.warns(CircuitWarning, match="ended in epoch 1, after 3 of its 5 trials"):
+            log = other.train(iter([*trials, *trials, *trials[:2]]), epochs=3, trials=5)
+        assert len(log.rows("trial")) == 8
+        assert sim.path("Input", "Hidden").tobytes() == other.path("Input", "Hidden").tobytes()
 
 
 def test_sub_pools() -> None:
