@@ -20,9 +20,8 @@ from .circuit import NetworkCircuit, first_units
 from .contrast import linear_of
 from .layers import NetworkLayer, NetworkPath
 from .learning_texts import LESIONED, TEXTS
-from .network import Network, selected_paths
+from .network import Network
 from .neuron_text import BIN, BINS
-from .settings import value_of
 from .starts import Weights
 
 if TYPE_CHECKING:
@@ -257,11 +256,9 @@ class PathSynapses:
         """Set an average of the units of a layer, by the name of its set."""
         self._linked.sets.write(name, number, values)
 
-    def set_rate(self, selector: str, lrate: float) -> None:
-        """Set the learning rate of paths; see `Trials.set_rate`."""
-        rate = float(value_of("path", "lrate", lrate, f"set_rate({selector!r})"))
-        for path in selected_paths(self.network, selector):
-            self._linked.sets.set_number(path.name, "lrate", rate)
+    def set_number(self, path: str, number: str, value: float) -> None:
+        """Set a number that all synapses of a path have in common."""
+        self._linked.sets.set_number(path, number, value)
 
     def named(self, path: str, name: str) -> Reals:
         """Return a number of each synapse by its name in Axon; see `read`."""

@@ -26,6 +26,8 @@ class NetworkLayer:
         Parameters that were given with the layer.
     number : int
         Number of the layer, in the order in which layers were added.
+    classes : tuple of str
+        Classes, by which `Network.set` may select it.
     driver : NetworkLayer or None
         Of a pulvinar layer: the layer that it predicts.
     modulators : dict
@@ -39,6 +41,7 @@ class NetworkLayer:
     shape: tuple[int, ...]
     own: dict[str, float | bool]
     number: int
+    classes: tuple[str, ...] = ()
     driver: NetworkLayer | None = None
     modulators: dict[str, str] = field(default_factory=dict)
     inhibited_as: list[NetworkLayer] = field(default_factory=list)
@@ -82,6 +85,8 @@ class NetworkPath:
         Parameters that were given with the path.
     number : int
         Number of the path, in the order in which paths were added.
+    classes : tuple of str
+        Classes, by which `Network.set` may select it.
     """
 
     sender: NetworkLayer
@@ -91,6 +96,7 @@ class NetworkPath:
     pairs: SynapsePairs
     own: dict[str, float | bool]
     number: int
+    classes: tuple[str, ...] = ()
 
     @property
     def conductance(self) -> str:

@@ -1,21 +1,24 @@
-"""``LiveParameters``: parameters and states of layers that are set while a network runs."""
+"""``LiveParameters``: parameters and states that are set while a network runs."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from neurodriver.errors import RequestError, quoted
+from neurodriver.arguments import number
+from neurodriver.errors import CircuitError, RequestError, quoted
 
 from .averages import Averages
+from .changes import PathSynapses
 from .circuit import ignored_cycles, inhibition_name
 from .inhibition import OF_INHIBITION
 from .layers import NetworkLayer
 from .network import Network
-from .settings import LAYER
+from .rules import means, selected
+from .settings import LAYER, check_names, value_of
 from .striatum import READ_BY_PATHS
 
 if TYPE_CHECKING:
@@ -24,8 +27,15 @@ if TYPE_CHECKING:
 Reals = NDArray[np.float64]
 
 
+CHANGING = "lrate", "synapse_threshold", "swt_rate", "credit"
+"""Parameters of paths that may change while a network runs."""
+
+FIXED = "it is fixed when the trainer is made; give it to Network.set before"
+"""What is said of all other parameters of paths, and of those of layers beside their units."""
+
+
 class LiveParameters:
-    """Sets parameters and states of layers.
+    """Sets parameters and states of layers, and parameters of paths.
 
     Parameters
     ----------
@@ -33,14 +43,30 @@ class LiveParameters:
         Of this network.
     averages : mapping of str to Averages
         Layer -> its averages, which have the factor of its inhibition.
+    synapses : PathSynapses
+        The synapses of all paths.
     items : int or None
         Number of items; None if the states have no axis of items.
+
+    Attributes
+    ----------
+    rates : dict of str to float
+        Path -> its present learning rate.
     """
 
     def __init__(
-        self, network: Network, lpu: LPU, averages: Mapping[str, Averages], items: int | None
+        self,
+        network: Network,
+        lpu: LPU,
+        averages: Mapping[str, Averages],
+        synapses: PathSynapses,
+        items: int | None,
     ) -> None:
         self._network, self._lpu, self._averages, self._items = network, lpu, averages, items
+        self._synapses = synapses
+        paths = network.paths.values()
+        self._bases = {path.name: float(network.parameters(path)["lrate"]) for path in paths}
+        self.rates = dict(self._bases)
         self._named = {one.name for layer in network.layers.values() for one in layer.inhibited_as}
 
     def set(self, layer: NetworkLayer, name: str, value: ArrayLike) -> None:
@@ -64,10 +90,55 @@ class LiveParameters:
         if factor is not None:
             self._averages[layer.name].gi_mult = factor
 
+    def set_selected(self, selector: str, given: Mapping[str, Any]) -> None:
+        """Set parameters of all layers or paths that a selector means; see `Network.set`.
+
+        Layers whose units do not have a parameter stay as they are.
+        """
+        where, network = f"set({selector!r})", self._network
+        what = selected(selector, network.layers, network.paths)
+        check_names(what, given, where)
+        values = {n: float(value_of(what, n, value, where)) for n, value in given.items()}
+        layers = [one for one in network.layers.values() if means(selector, "layer", one)]
+        paths = [one for one in network.paths.values() if means(selector, "path", one)]
+        for name in values:
+            if name not in CHANGING if paths else name in LAYER:
+                raise RequestError(f"{where}, {name}: {FIXED}")
+        having = {n: [one for one in layers if n in self._lpu[one.name].names] for n in values}
+        for name, some in having.items():
+            for layer in some:
+                _may_change(layer, name, where)
+            if layers and not some:
+                raise RequestError(f"{where}, {name}: no unit of these layers has it")
+        for name, value in values.items():
+            for layer in having[name]:
+                self.set(layer, name, value)
+            for path in paths:
+                self._synapses.set_number(path.name, name, value)
+                if name == "lrate":
+                    self._bases[path.name] = self.rates[path.name] = value
+
+    def set_rates(self, selector: str, lrate: float | None, factor: float | None) -> None:
+        """Set the learning rates of paths, and multiply them; see `Trainer.set_rate`."""
+        where, paths = f"set_rate({selector!r})", self._network.paths
+        if selected(selector, self._network.layers, paths) != "path":
+            raise CircuitError(f"{selector!r} means layers; paths are needed")
+        if lrate is None and factor is None:
+            raise RequestError(f"{where}: lrate or factor is needed")
+        base = None if lrate is None else float(value_of("path", "lrate", lrate, where))
+        times = 1.0 if factor is None else number(factor, f"{where}: factor")
+        if times < 0:
+            raise RequestError(f"{where}: factor must be at least 0 (got {factor!r:.60})")
+        for path in (one for one in paths.values() if means(selector, "path", one)):
+            if base is not None:
+                self._bases[path.name] = base
+            self.rates[path.name] = rate = self._bases[path.name] * times
+            self._synapses.set_number(path.name, "lrate", rate)
+
     def _values(self, layer: NetworkLayer, value: ArrayLike, where: str) -> Reals:
         """Return one value, (units,) or (items, units) values."""
         try:
-            given = np.asarray(value, np.float64)
+            given = np.asarray(value).astype(np.float64, casting="same_kind", copy=False)
         except (TypeError, ValueError):
             raise RequestError(f"{where}: numbers are needed, got {value!r:.60}") from None
         if self._items is not None and given.shape == (self._items, *layer.shape):
@@ -81,8 +152,7 @@ def _may_change(layer: NetworkLayer, name: str, where: str) -> None:
         say = f"{name} is read by paths when a network is built; give it to Network.set before"
         raise RequestError(f"layer {quoted(layer.name)}: {say}")
     if name in LAYER:
-        say = "it is fixed when the trainer is made; give it to Network.set before"
-        raise RequestError(f"{where}: {say}")
+        raise RequestError(f"{where}: {FIXED}")
 
 
 def _of_layer(given: Reals, where: str) -> Reals | float:

@@ -23,14 +23,13 @@ from .layers import NetworkLayer, NetworkPath, check_driver, shape_of
 from .neuron_text import BIN, BINS
 from .pairs import SynapsePairs
 from .patterns import PathPattern, connected_units
+from .rules import Rules, classes_of, selected
 from .scaling import activity_scale
 from .settings import (
     LAYER_KINDS,
     PATH_KINDS,
-    Rules,
     check_names,
     path_name,
-    selected,
     value_of,
 )
 from .striatum import named_modulators
@@ -63,13 +62,8 @@ class Network:
 
     @checked_arguments(seed=whole_number, interval=whole_number)
     def __init__(self, minus: int = 150, plus: int = 50, seed: int = 0, interval: int = 0) -> None:
-        for name, cycles in (("minus", minus), ("plus", plus)):
-            if not isinstance(cycles, int) or cycles < BIN or cycles % BIN:
-                raise CircuitError(f"{name}: must be a multiple of {BIN} cycles (got {cycles!r})")
-        if minus + plus > BIN * BINS:
-            most = f"a trial has at most {BIN * BINS} cycles"
-            raise CircuitError(f"minus + plus: {most} (got {minus + plus})")
-        self.minus, self.plus, self.seed, self.interval = minus, plus, seed, interval
+        self.minus, self.plus = _phases(minus, plus)
+        self.seed, self.interval = seed, interval
         self.layers: dict[str, NetworkLayer] = {}
         self.paths: dict[str, NetworkPath] = {}
         self._rules = Rules()
@@ -94,6 +88,7 @@ class Network:
         shape: int | Iterable[int],
         driver: NetworkLayer | str | None = None,
         modulators: Mapping[str, str] | None = None,
+        cls: str = "",
         **own: Any,
     ) -> NetworkLayer:
         """Add a layer.
@@ -115,6 +110,8 @@ class Network:
         modulators : mapping of str to str, optional
             Of a matrix layer: ``"dopamine"``, ``"acetylcholine"`` or ``"reward"`` -> the name by
             which its level is given with a trial. By default the names are these.
+        cls : str
+            Classes of the layer, separated by blanks. `set` may select them.
         **own
             Parameters of this layer, which `set` does not change.
 
@@ -140,7 +137,11 @@ class Network:
         drives = None if driver is None else self._layer(driver)
         check_driver(name, kind, shaped, drives)
         levels = named_modulators(name, kind, modulators, self.layers)
-        made = NetworkLayer(name, kind, shaped, given, len(self.layers), drives, levels)
+        classes, number = (
+            classes_of(cls, self.paths.values(), f"layer {quoted(name)}"),
+            len(self.layers),
+        )
+        made = NetworkLayer(name, kind, shaped, given, number, classes, drives, levels)
         self.layers[name] = made
         return made
 
@@ -151,6 +152,7 @@ class Network:
         receiver: NetworkLayer | str,
         pattern: AllToAll | OneToOne | PathPattern | ArrayLike | None = None,
         kind: str = "forward",
+        cls: str = "",
         **own: Any,
     ) -> NetworkPath:
         """Add a path.
@@ -164,6 +166,8 @@ class Network:
             ``"inhib"`` inhibits, the others excite. ``"context"`` sends once in a trial, to a ct
             layer. ``"maintenance"`` excites a ct layer slowly. ``"striatal"`` excites a matrix
             layer, and dopamine teaches it.
+        cls : str
+            Classes of the path, separated by blanks. `set` may select them.
         **own
             Parameters of this path, which `set` does not change.
 
@@ -190,7 +194,9 @@ class Network:
             pattern = pattern.of_path(self.seed, name, low is high)
         connected = connected_units(pattern, low.shape, high.shape, low is high, where)
         given = self._checked("path", own, where)
-        path = NetworkPath(low, high, kind, name, SynapsePairs(connected), given, len(self.paths))
+        classes, number = classes_of(cls, self.layers.values(), where), len(self.paths)
+        pairs = SynapsePairs(connected)
+        path = NetworkPath(low, high, kind, name, pairs, given, number, classes)
         self.paths[name] = path
         return path
 
@@ -199,17 +205,18 @@ class Network:
         low: NetworkLayer | str,
         high: NetworkLayer | str,
         pattern: AllToAll | OneToOne | PathPattern | ArrayLike | None = None,
+        cls: str = "",
     ) -> tuple[NetworkPath, NetworkPath]:
         """Add a forward path from the lower layer to the higher one, and a path back.
 
         The path back connects the same units, and begins with the same weights. Parameters are
         those of `connect`.
         """
-        forward = self.connect(low, high, pattern)
+        forward = self.connect(low, high, pattern, cls=cls)
         pairs = forward.pairs
         mirrored = np.zeros((pairs.receivers, pairs.senders), bool)
         mirrored[pairs.post, pairs.pre] = True
-        return forward, self.connect(high, low, mirrored, "back")
+        return forward, self.connect(high, low, mirrored, "back", cls)
 
     def inhibit_as(self, layer: NetworkLayer | str, *others: NetworkLayer | str) -> None:
         """Let the inhibition of a layer be at least as strong as that of some other layers.
@@ -229,9 +236,10 @@ class Network:
         Parameters
         ----------
         selector : str
-            ``"layer"`` or ``"path"`` for all, ``".back"`` for a kind, ``"#Output"`` for a name. If
-            several calls set a parameter, the more specific selector counts, and of equal ones the
-            last. A value that was given with a layer or a path itself is not changed.
+            ``"layer"`` or ``"path"`` for all, ``".back"`` for a kind or a class, ``"#Output"`` for
+            a name. If several calls set a parameter, the more specific selector counts, and of
+            equal ones the last. A value that was given with a layer or a path itself is not
+            changed.
         **values
             Parameters.
 
@@ -248,7 +256,7 @@ class Network:
         """Return all parameters of a layer or a path by name."""
         if isinstance(of, NetworkLayer | NetworkPath):
             what = "layer" if isinstance(of, NetworkLayer) else "path"
-            return self._rules.resolved(what, of.kind, of.name, of.own)
+            return self._rules.resolved(what, of, of.own)
         for named in (self.layers, self.paths):
             if isinstance(of, str) and of in named:
                 return self.parameters(named[of])
@@ -299,9 +307,13 @@ class Network:
         return {name: value_of(what, name, value, where) for name, value in given.items()}
 
 
-def selected_paths(network: Network, selector: str) -> list[NetworkPath]:
-    """Return the paths that a selector means; see `Network.set`."""
-    if selected(selector, network.layers, network.paths) != "path":
-        raise CircuitError(f"{selector!r} means layers; paths are needed")
-    paths = network.paths.values()
-    return [one for one in paths if selector in ("path", f".{one.kind}", f"#{one.name}")]
+def _phases(minus: int, plus: int) -> tuple[int, int]:
+    """Return the lengths of both phases in cycles; raise CircuitError for other numbers."""
+    for name, cycles in (("minus", minus), ("plus", plus)):
+        whole = isinstance(cycles, int | np.integer) and not isinstance(cycles, bool)
+        if not whole or cycles < BIN or cycles % BIN:
+            raise CircuitError(f"{name}: must be a multiple of {BIN} cycles (got {cycles!r})")
+    if minus + plus > BIN * BINS:
+        most = f"a trial has at most {BIN * BINS} cycles"
+        raise CircuitError(f"minus + plus: {most} (got {minus + plus})")
+    return int(minus), int(plus)

@@ -104,7 +104,7 @@ class Trials:
             network, self.synapses, self.count, communicator, slow_interval, inhibition_interval
         )
         self.averages = self.learner.averages
-        self._parameters = LiveParameters(network, self.lpu, self.averages, items)
+        self._parameters = LiveParameters(network, self.lpu, self.averages, self.synapses, items)
         context = [path for path in network.paths.values() if path.kind == "context"]
         self._context = sorted(
             (ContextPath(network, path) for path in context), key=lambda one: one.cycle
@@ -237,15 +237,6 @@ class Trials:
         self._learned = True
         for name in self.learner.learn(self.states()):
             self._populations[name].set("gi_mult", self.learner.averages[name].gi_mult)
-
-    @checked_arguments(selector=text)
-    def set_rate(self, selector: str, lrate: float) -> None:
-        """Set the learning rate of paths for the trials that follow.
-
-        ``selector`` is ``"path"`` for all paths, ``".back"`` for those of a kind, or
-        ``"#InputToHidden"`` for one. Rates that were given with a path change, too.
-        """
-        self.synapses.set_rate(selector, lrate)
 
     @checked_arguments(layer=text)
     def lesion(self, layer: str, units: ArrayLike) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from neurodriver.arguments import checked_arguments, text
+from neurodriver.arguments import checked_arguments, optional, text
 from neurodriver.errors import RequestError, near, quoted
 
 from .layers import NetworkPath
@@ -83,13 +85,63 @@ class Values(Trials):
             raise RequestError(f"path {quoted(path.name)}: {say}")
         self.synapses.take(path.name, new)
 
-    def set(self, layer: str, name: str, value: ArrayLike) -> None:
-        """Set a parameter or a state of a layer: one value, or an array of the layer's shape.
+    @checked_arguments(layer=text, name=optional(text))
+    def set(
+        self, layer: str, name: str | None = None, value: ArrayLike | None = None, **values: Any
+    ) -> None:
+        """Set parameters or states of a layer, or parameters of several layers or paths.
 
-        With ``items`` this sets it for all items. An array with an axis of items at the beginning
-        sets another value for each item.
+        Parameters
+        ----------
+        layer : str
+            Name of a layer. Or a selector, as of `Network.set`: parameters of all that it means
+            change, also those that were given with a layer or a path itself.
+        name, value
+            A parameter or a state, and one value, or an array of the layer's shape. With ``items``
+            one value is that of all items. An array with an axis of items at the beginning has
+            another value for each item.
+        **values
+            Parameters, such as ``gi=1.2``. Of paths, ``lrate``, ``synapse_threshold``,
+            ``swt_rate`` and ``credit`` may change.
+
+        Raises
+        ------
+        NeurodriverError
+            For names that are not there, values that are not allowed, and parameters that are
+            fixed when the trainer is made.
         """
-        self._parameters.set(self._showing.layer(layer), name, value)
+        given = {**({} if name is None else {name: value}), **values}
+        if not given:
+            raise RequestError(f"set({layer!r:.60}): a parameter and its value are needed")
+        if layer not in self.network.layers and (layer[:1] in ".#" or layer in ("layer", "path")):
+            self._parameters.set_selected(layer, given)
+            return
+        for one, new in given.items():
+            self._parameters.set(self._showing.layer(layer), one, new)
+
+    @checked_arguments(selector=text)
+    def set_rate(
+        self, selector: str, lrate: float | None = None, factor: float | None = None
+    ) -> None:
+        """Set the learning rate of paths for the trials that follow.
+
+        Parameters
+        ----------
+        selector : str
+            ``"path"`` for all paths, ``".back"`` for those of a kind or a class, or
+            ``"#InputToHidden"`` for one. Rates that were given with a path change, too.
+        lrate : float, optional
+            The rate.
+        factor : float, optional
+            What the rate is multiplied by: that which is given here, or else that which each path
+            was given last. So a factor of 1 brings this rate back.
+        """
+        self._parameters.set_rates(selector, lrate, factor)
+
+    @property
+    def rates(self) -> dict[str, float]:
+        """Present learning rate of each path, by its name such as ``"InputToHidden"``."""
+        return dict(self._parameters.rates)
 
     def _path(self, sender: str, receiver: str, kind: str) -> NetworkPath:
         name = path_name(sender, receiver, kind)

@@ -446,6 +446,66 @@ def test_rules_of_parameters() -> None:
     assert net.parameters(net.paths["Hidden1ToHidden2"])["rel"] == 1.0
 
 
+def test_rules_of_classes() -> None:
+    """A class selects as a kind does: of both the later counts, and a name counts more."""
+    net = Network(minus=np.int64(20), plus=np.int64(10))
+    net.layer("a", "super", 2, cls="early wide")
+    net.layer("b", "super", 2, cls="wide")
+    net.connect_both("a", "b", cls="slow")
+    net.set(".wide", gi=2, fb=0.2)
+    net.set(".early", gi=3)
+    net.set("#b", fb=0.3)
+    net.set(".super", fb=0.4)
+    net.set(".slow", lrate=0.01)
+    assert [net.parameters(n)["gi"] for n in "ab"] == [3, 2]
+    assert [net.parameters(n)["fb"] for n in "ab"] == [0.4, 0.3]
+    assert [net.parameters(n)["lrate"] for n in ("aTob", "bToa")] == [0.01, 0.01]
+    net.set(".wide", gi=4)
+    assert net.parameters("a")["gi"] == 4
+    for wrong, message in (
+        (lambda: net.layer("c", "super", 2, cls="slow"), "a class of both layers and paths"),
+        (lambda: net.layer("c", "super", 2, cls="back"), "'back' is the name of a kind"),
+        (lambda: net.layer("c", "super", 2, cls=3), r"blanks separate several classes \(got 3\)"),
+        (lambda: net.set(".wider", gi=1), r"no kind or class 'wider' \(did you mean 'wide'\?\)"),
+    ):
+        with pytest.raises(nd.CircuitError, match=message):
+            wrong()
+
+
+def test_selectors_while_it_runs() -> None:
+    """They have the bits of values that were given before; rates are relative to their bases."""
+    given = four_units(nd.AllToAll())
+    given.set(".forward", lrate=0.02, synapse_threshold=0.1)
+    given.set(".super", gi=1.2, fb=0.7)
+    with Trainer(given) as sim, Trainer(four_units(nd.AllToAll())) as other:
+        other.set(".forward", lrate=0.02, synapse_threshold=0.1)
+        other.set(".super", "gi", 1.2)
+        other.set("Hidden", fb=0.7)
+        for one in (sim, other):
+            one.trial(shown(0))
+        assert sim.get("Hidden", "Vm").tobytes() == other.get("Hidden", "Vm").tobytes()
+        assert sim.path("Input", "Hidden").tobytes() == other.path("Input", "Hidden").tobytes()
+        assert sim.rates == other.rates
+        assert sim.rates == {"InputToHidden": 0.02, "HiddenToOutput": 0.02, "OutputToHidden": 0.04}
+        sim.set_rate(".back", 0.1)
+        for factor in (0.5, 0.25):  # of the base, not of each other
+            sim.set_rate("path", factor=factor)
+            assert [*sim.rates.values()] == [0.02 * factor, 0.02 * factor, 0.1 * factor]
+        for wrong, message in (
+            (lambda: sim.set(".forward", rel=1), r"rel: it is fixed when the trainer is made"),
+            (lambda: sim.set("layer", nominal=1), r"nominal: it is fixed when the trainer"),
+            (lambda: sim.set("layer", gi=-1), r"gi: must be"),
+            (lambda: sim.set("layer", d2=1), r"d2: no unit of these layers has it"),
+            (lambda: sim.set("#Hiden", gi=1), r"no layer or path 'Hiden' \(did you mean 'Hidden'"),
+            (lambda: sim.set("Hidden"), r"a parameter and its value are needed"),
+            (lambda: sim.set_rate("path"), r"lrate or factor is needed"),
+            (lambda: sim.set_rate("path", factor=-1), r"factor must be at least 0"),
+            (lambda: sim.set_rate("path", factor="a"), r"factor must be a finite number"),
+        ):
+            with pytest.raises(nd.NeurodriverError, match=message):
+                wrong()
+
+
 def flat_pools() -> Network:
     """Return a network whose layer has no sub-pools that could inhibit themselves."""
     net = Network()
