@@ -17,12 +17,12 @@ from neurodriver.run.synapse_links import Linked, LinkedSets
 
 from .averages import average_name, average_sets
 from .circuit import NetworkCircuit, first_units
-from .contrast import linear_of
+from .contrast import contrast
 from .layers import NetworkLayer, NetworkPath
 from .learning_texts import LESIONED, TEXTS
 from .network import Network
 from .neuron_text import BIN, BINS
-from .starts import Weights
+from .starts import PLAIN, Weights
 
 if TYPE_CHECKING:
     from mpi4py.MPI import Intracomm
@@ -276,10 +276,36 @@ class PathSynapses:
             self._linked.sets.write(path, name, values)
         self._run({path: "send"})
 
-    def take(self, path: str, weight: Reals) -> None:
-        """Set the weights of a path, and compute its linear weights from them."""
-        linear = linear_of(weight, self.read(path, "structural"))
-        self.write(path, {"weight": weight, "linear": linear})
+    def take(self, path: NetworkPath, name: str, values: Reals, where: str) -> None:
+        """Set the weights of a path, or its linear or structural weights; the others follow.
+
+        Parameters
+        ----------
+        name : {"Wt", "LWt", "SWt"}
+        where : str
+            Of which path messages speak.
+        """
+        settable = {
+            "Wt": "weights lie between 0 and twice the structural weight",
+            "LWt": "linear weights lie between 0 and 1",
+            "SWt": "structural weights lie between {:g} and {:g}",
+        }
+        if name not in settable:
+            raise RequestError(f"{where}: no {name!r:.60} can be set; {', '.join(settable)} can")
+        structural = self.read(path.name, "structural")
+        least, most = np.array(0.0), {"Wt": 2 * structural}.get(name, np.array(1.0))
+        if name == "SWt":
+            own = self._own[path.name]
+            least, most = np.minimum(own["swt_least"], PLAIN), np.maximum(own["swt_most"], PLAIN)
+        if not ((values >= least) & (values <= most)).all():
+            raise RequestError(f"{where}: {settable[name].format(least.min(), most.max())}")
+        made = Weights(self.read(path.name, "weight"), self.read(path.name, "linear"), structural)
+        if name == "Wt":
+            made.take(values)
+        else:
+            setattr(made, NAMES[name], values)
+            made.weight = made.structural * contrast(made.linear)
+        self.write(path.name, vars(made))
 
     def keeps_traces(self, path: str) -> bool:
         """Whether the rule of a path has a trace of each synapse, from trial to trial."""

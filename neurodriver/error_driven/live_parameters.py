@@ -19,6 +19,7 @@ from .layers import NetworkLayer
 from .network import Network
 from .rules import means, selected
 from .settings import LAYER, check_names, value_of
+from .shown import as_numbers
 from .striatum import READ_BY_PATHS
 
 if TYPE_CHECKING:
@@ -137,10 +138,7 @@ class LiveParameters:
 
     def _values(self, layer: NetworkLayer, value: ArrayLike, where: str) -> Reals:
         """Return one value, (units,) or (items, units) values."""
-        try:
-            given = np.asarray(value).astype(np.float64, casting="same_kind", copy=False)
-        except (TypeError, ValueError):
-            raise RequestError(f"{where}: numbers are needed, got {value!r:.60}") from None
+        given = as_numbers(value, where)
         if self._items is not None and given.shape == (self._items, *layer.shape):
             return given.reshape(self._items, -1)
         return given.ravel() if given.ndim else given

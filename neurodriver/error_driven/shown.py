@@ -63,9 +63,17 @@ class Showing:
         return values.reshape(items or 1, count)
 
 
-def _array(given: ArrayLike) -> Reals:
-    """Return numbers as an array; an empty one for what are no numbers."""
+def as_numbers(given: ArrayLike, where: str) -> Reals:
+    """Return numbers as an array; raise RequestError for what are no numbers."""
     try:
         return np.asarray(given).astype(np.float64, casting="same_kind", copy=False)
     except (TypeError, ValueError):
+        raise RequestError(f"{where}: numbers are needed, got {given!r:.60}") from None
+
+
+def _array(given: ArrayLike) -> Reals:
+    """Return numbers as an array; an empty one for what are no numbers."""
+    try:
+        return as_numbers(given, "")
+    except RequestError:
         return np.empty(0)

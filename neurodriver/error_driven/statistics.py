@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,6 +71,28 @@ def mean_of_given(values: Sequence[float]) -> float:
     return float(np.mean(given)) if given else float("nan")
 
 
+class Columns(dict[str, Reals]):
+    """The columns of a table: name -> values.
+
+    ``columns["error"]`` is an array, and ``columns[["error", "unit_error"]]`` has these columns.
+    """
+
+    @overload
+    def __getitem__(self, name: str) -> Reals: ...
+
+    @overload
+    def __getitem__(self, name: list[str]) -> Columns: ...
+
+    def __getitem__(self, name: str | list[str]) -> Reals | Columns:
+        """Return a column, or several of them."""
+        if isinstance(name, list):
+            return Columns({one: self[one] for one in name})
+        if name not in self:
+            there = ", ".join(self) or "none"
+            raise RequestError(f"no column {name!r:.60}{near(str(name), self)}; there are {there}")
+        return super().__getitem__(name)
+
+
 class Log:
     """Tables of a training: one row for each trial, and one for each epoch.
 
@@ -108,14 +130,14 @@ class Log:
             raise RequestError(f"a log has no table {table!r:.60}{hint}; there are {among}")
         return self._rows[table]
 
-    def __getitem__(self, table: str) -> dict[str, Reals]:
+    def __getitem__(self, table: str) -> Columns:
         """Return the columns of a table: ``"trial"`` or ``"epoch"``.
 
         They have NaN in rows without such a value.
         """
         rows = self.rows(table)
         names = dict.fromkeys(name for row in rows for name in row)
-        return {n: np.array([row.get(n, np.nan) for row in rows]) for n in names}
+        return Columns({n: np.array([row.get(n, np.nan) for row in rows]) for n in names})
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{len(rows):,} {name}s" for name, rows in self._rows.items())

@@ -12,6 +12,7 @@ from neurodriver.errors import RequestError, near, quoted
 
 from .layers import NetworkPath
 from .settings import path_name
+from .shown import as_numbers
 from .trials import Trials
 
 Reals = NDArray[np.float64]
@@ -66,24 +67,30 @@ class Values(Trials):
         out[..., pairs.post, pairs.pre] = values
         return out
 
-    def set_weights(self, sender: str, receiver: str, values: ArrayLike, kind: str = "") -> None:
-        """Set the weights of a path, and compute its linear weights from them.
+    def set_weights(
+        self, sender: str, receiver: str, values: ArrayLike, kind: str = "", name: str = "Wt"
+    ) -> None:
+        """Set the weights of a path, or its linear or structural weights.
 
-        ``values`` is an array (receivers, senders). Each weight is between 0 and twice the
-        structural weight. Values without a synapse are ignored.
+        Parameters
+        ----------
+        values : (receivers, senders) array
+            Values without a synapse are ignored. Weights are between 0 and twice the structural
+            weight, and linear weights between 0 and 1. Structural weights are between
+            ``swt_least`` and ``swt_most``, or 0.5.
+        kind : str
+            ``"inhib"``, ``"context"`` or ``"maintenance"`` for a path of this kind.
+        name : {"Wt", "LWt", "SWt"}
+            ``"Wt"``: linear weights follow from the weights. ``"LWt"`` and ``"SWt"``: weights
+            follow from linear and structural weights.
         """
         path = self._path(sender, receiver, kind)
-        pairs = path.pairs
-        given = np.asarray(values, np.float64)
+        pairs, where = path.pairs, f"path {quoted(path.name)}"
+        given = as_numbers(values, where)
         if given.shape != (pairs.receivers, pairs.senders):
             want = f"(receivers, senders) = {(pairs.receivers, pairs.senders)}"
-            raise RequestError(f"path {quoted(path.name)}: {want} is needed, got {given.shape}")
-        new = given[pairs.post, pairs.pre]
-        most = 2 * self.synapses.read(path.name, "structural")
-        if not ((new >= 0) & (new <= most)).all():
-            say = "weights lie between 0 and twice the structural weight"
-            raise RequestError(f"path {quoted(path.name)}: {say}")
-        self.synapses.take(path.name, new)
+            raise RequestError(f"{where}: {want} is needed, got {given.shape}")
+        self.synapses.take(path, name, given[pairs.post, pairs.pre], where)
 
     @checked_arguments(layer=text, name=optional(text))
     def set(

@@ -14,7 +14,7 @@ import neurodriver as nd
 from neurodriver.codegen.generate import generate
 from neurodriver.error_driven import Log, Network, Table, Trainer, circuit_of, stop_after_zero
 from neurodriver.error_driven.circuit import placed_circuit
-from neurodriver.error_driven.contrast import contrast
+from neurodriver.error_driven.contrast import contrast, linear_of
 from neurodriver.error_driven.neuron_text import PARAMETERS
 from neurodriver.error_driven.starts import first_weights
 from neurodriver.plan.compile import compile_circuit
@@ -587,6 +587,21 @@ def test_structural_weights_above_the_default() -> None:
     assert links.plasticity is not None and links.plasticity.values["w_max"] == most
 
 
+def test_linear_and_structural_weights_are_set() -> None:
+    """The weight of each synapse follows from both, and so does what its spikes carry."""
+    linear, structural = np.random.default_rng(0).uniform(0.3, 0.7, (2, 4, 4))
+    with Trainer(four_units(nd.AllToAll())) as sim:
+        sim.set_weights("Hidden", "Output", linear, name="LWt")
+        sim.set_weights("Hidden", "Output", structural, name="SWt")
+        weight = structural * contrast(linear)
+        for name, values in (("LWt", linear), ("SWt", structural), ("Wt", weight)):
+            assert np.array_equal(sim.path("Hidden", "Output", name), values)
+        sent = sim.synapses.carried("HiddenToOutput")
+        assert np.array_equal(sent, weight.ravel())
+        sim.set_weights("Hidden", "Output", 0.9 * weight)
+        assert np.allclose(sim.path("Hidden", "Output", "LWt"), linear_of(0.9 * weight, structural))
+
+
 def test_structural_weights_have_the_mean_of_the_path() -> None:
     """Those of each receiver with several connections, also without variation of their own."""
     net = Network()
@@ -619,6 +634,15 @@ def test_what_is_shown_is_checked(plain: Trainer) -> None:
         assert message in str(error.value)
     with pytest.raises(nd.NeurodriverError, match="count must be a whole number"):
         plain.cycle("a")  # type: ignore[arg-type]
+    for name, value, message in (
+        ("LWt", 1.1, "linear weights lie between 0 and 1"),
+        ("SWt", 0.9, "structural weights lie between 0.2 and 0.8"),
+        ("DWt", 0.0, "no 'DWt' can be set; Wt, LWt, SWt can"),
+    ):
+        with pytest.raises(nd.NeurodriverError, match=message):
+            plain.set_weights("Input", "Hidden", np.full((4, 4), value), name=name)
+    with pytest.raises(nd.NeurodriverError, match="'InputToHidden': numbers are needed, got 'a'"):
+        plain.set_weights("Input", "Hidden", "a")
     plain.set("Hidden", "gi", 1.25)
     plain.set("Hidden", "Vm", np.full((2, 2), -65.0))
     assert (plain.get("Hidden", "gi") == 1.25).all() and (plain.get("Hidden", "Vm") == -65).all()

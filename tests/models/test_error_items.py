@@ -459,6 +459,14 @@ def test_figures_of_a_training(tmp_path: Path) -> None:
     assert made.read_text(encoding="utf-8").count('<g id="line2d_') > 3
     fields = plot_receptive_fields(np.eye(6)[:5], (2, 3), tmp_path / "fields.png")
     assert fields.stat().st_size > 1000
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    axis = plot_receptive_fields(np.arange(36.0)[None], (2, 2, 3, 3), ax=pyplot.figure().subplots())
+    drawn = axis.images[0].get_array()
+    assert np.array_equal(drawn[:3], np.hstack([np.arange(9.0).reshape(3, 3) + n for n in (0, 9)]))
+    some = logs[1]["epoch"][["error"]]
+    assert [*some] == ["error"] and np.array_equal(some["error"], [1, 0.75, 0.25])
+    with pytest.raises(nd.NeurodriverError, match=r"no column 'errors' \(did you mean 'error'\?\)"):
+        logs[1]["epoch"][["errors"]]
     with pytest.raises(nd.NeurodriverError, match=r"no column 'errors' \(did you mean 'error'\?\)"):
         plot_learning(logs, tmp_path / "none.png", ["errors"])
     with pytest.raises(nd.NeurodriverError, match=r"are needed \(got \(6, 6\) and \(2, 2\)\)"):
