@@ -1,9 +1,9 @@
 """Error-driven learning in layers: networks such as those of Axon, their trials and statistics."""
 
 from .circuit import circuit_of as circuit_of
+from .layers import NetworkLayer as NetworkLayer
+from .layers import NetworkPath as NetworkPath
 from .network import Network as Network
-from .network import NetworkLayer as NetworkLayer
-from .network import NetworkPath as NetworkPath
 from .neuron import AxonArrivals as AxonArrivals
 from .neuron import AxonNeuron as AxonNeuron
 from .neuron import AxonPoolArrivals as AxonPoolArrivals

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from neurodriver.backends.synapse_sets import SynapseSet
 
-from .network import Network, NetworkLayer
+from .layers import NetworkLayer
+from .network import Network
 from .starts import first_averages
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def average_sets(network: Network, layer: NetworkLayer) -> dict[str, SynapseSet]
     """Return the averages of a layer by the names of their texts; each unit is a source.
 
     The mean change of the target averages is that over a target: over a sub-pool where sub-pools
-    inhibit, and else over the layer. Layers that are not hidden have fixed target averages.
+    inhibit, and else over the layer. Layers that are not balanced have fixed target averages.
     """
     own, n = network.parameters(layer), layer.count
     target = first_averages(network, layer)
@@ -56,7 +57,7 @@ def average_sets(network: Network, layer: NetworkLayer) -> dict[str, SynapseSet]
         return SynapseSet(first, units, values, numbers)
 
     found = {ACTIVITY: made(TOGETHER, activity=float(own["nominal"]) * target)}
-    return found | ({TARGET: made(n // pools, target=target)} if layer.hidden else {})
+    return found | ({TARGET: made(n // pools, target=target)} if layer.balanced else {})
 
 
 class Averages:
@@ -67,7 +68,7 @@ class Averages:
     own : mapping of str to float
         Parameters of the layer.
     target : (units,) float64
-        Initial target averages; in layers that are not hidden they do not change.
+        Initial target averages; in layers that are not balanced they do not change.
     synapses : PathSynapses
         Has the averages of units.
 
@@ -95,13 +96,13 @@ class Averages:
     @property
     def target(self) -> Reals:
         """TrgAvg: average activity that a unit approaches, relative to its layer, (units,)."""
-        if not self._layer.hidden:
+        if not self._layer.balanced:
             return self._fixed
         return self._synapses.read(average_name(self._layer, TARGET), "target")
 
     @target.setter
     def target(self, values: Reals) -> None:
-        if not self._layer.hidden:
+        if not self._layer.balanced:
             self._fixed = values
             return
         self._synapses.set(average_name(self._layer, TARGET), "target", values)
@@ -144,7 +145,7 @@ class Averages:
         """
         activity = self.activity
         mean = _means(activity, self._layer.pools, self.on)
-        none = (mean < LEAST) | ~self.on | (not self._layer.hidden)
+        none = (mean < LEAST) | ~self.on | (not self._layer.balanced)
         out: Reals = np.where(none, 0.0, activity / np.where(none, 1, mean) - self.target)
         return out
 

@@ -17,12 +17,12 @@ from neurodriver.run.synapse_links import Linked, LinkedSets
 
 from .averages import average_name, average_sets
 from .circuit import NetworkCircuit, first_units
-from .contrast import linear_of
+from .contrast import contrast
+from .layers import NetworkLayer, NetworkPath
 from .learning_texts import LESIONED, TEXTS
-from .network import Network, NetworkLayer, NetworkPath, selected_paths
+from .network import Network
 from .neuron_text import BIN, BINS
-from .settings import value_of
-from .starts import Weights
+from .starts import PLAIN, Weights
 
 if TYPE_CHECKING:
     from mpi4py.MPI import Intracomm
@@ -147,7 +147,7 @@ class PathSynapses:
         numbers |= {"rated": receiver["rate_factor"], "da_sign": 1 - 2 * receiver["d2"]}
         numbers |= {name: receiver[name] for name in TEXTS.numbers if name in receiver}
         numbers["adapts"] = bool(own["swt_adapts"]) and not by_target
-        numbers["balances"] = path.kind != "inhib" and path.receiver.hidden
+        numbers["balances"] = path.kind != "inhib" and path.receiver.balanced
         scale = float(own["cap_scale"])
         return SynapseSet(
             pairs.first,
@@ -256,11 +256,9 @@ class PathSynapses:
         """Set an average of the units of a layer, by the name of its set."""
         self._linked.sets.write(name, number, values)
 
-    def set_rate(self, selector: str, lrate: float) -> None:
-        """Set the learning rate of paths; see `Trials.set_rate`."""
-        rate = float(value_of("path", "lrate", lrate, f"set_rate({selector!r})"))
-        for path in selected_paths(self.network, selector):
-            self._linked.sets.set_number(path.name, "lrate", rate)
+    def set_number(self, path: str, number: str, value: float) -> None:
+        """Set a number that all synapses of a path have in common."""
+        self._linked.sets.set_number(path, number, value)
 
     def named(self, path: str, name: str) -> Reals:
         """Return a number of each synapse by its name in Axon; see `read`."""
@@ -278,10 +276,36 @@ class PathSynapses:
             self._linked.sets.write(path, name, values)
         self._run({path: "send"})
 
-    def take(self, path: str, weight: Reals) -> None:
-        """Set the weights of a path, and compute its linear weights from them."""
-        linear = linear_of(weight, self.read(path, "structural"))
-        self.write(path, {"weight": weight, "linear": linear})
+    def take(self, path: NetworkPath, name: str, values: Reals, where: str) -> None:
+        """Set the weights of a path, or its linear or structural weights; the others follow.
+
+        Parameters
+        ----------
+        name : {"Wt", "LWt", "SWt"}
+        where : str
+            Of which path messages speak.
+        """
+        settable = {
+            "Wt": "weights lie between 0 and twice the structural weight",
+            "LWt": "linear weights lie between 0 and 1",
+            "SWt": "structural weights lie between {:g} and {:g}",
+        }
+        if name not in settable:
+            raise RequestError(f"{where}: no {name!r:.60} can be set; {', '.join(settable)} can")
+        structural = self.read(path.name, "structural")
+        least, most = np.array(0.0), {"Wt": 2 * structural}.get(name, np.array(1.0))
+        if name == "SWt":
+            own = self._own[path.name]
+            least, most = np.minimum(own["swt_least"], PLAIN), np.maximum(own["swt_most"], PLAIN)
+        if not ((values >= least) & (values <= most)).all():
+            raise RequestError(f"{where}: {settable[name].format(least.min(), most.max())}")
+        made = Weights(self.read(path.name, "weight"), self.read(path.name, "linear"), structural)
+        if name == "Wt":
+            made.take(values)
+        else:
+            setattr(made, NAMES[name], values)
+            made.weight = made.structural * contrast(made.linear)
+        self.write(path.name, vars(made))
 
     def keeps_traces(self, path: str) -> bool:
         """Whether the rule of a path has a trace of each synapse, from trial to trial."""

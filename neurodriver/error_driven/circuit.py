@@ -14,7 +14,8 @@ from neurodriver.model.kinds import SPIKES
 
 from .deep import AxonBurstNeuron, AxonContextArrivals, AxonContextNeuron, AxonPulvinarNeuron
 from .inhibition import OF_INHIBITION, AxonInhibition, AxonPulvinarInhibition
-from .network import Network, NetworkLayer, NetworkPath
+from .layers import NetworkLayer, NetworkPath
+from .network import Network
 from .neuron import (
     AnyArrivals,
     AnyAxonNeuron,
@@ -83,6 +84,8 @@ def placed_circuit(
     weights : mapping of str to Weights, optional
         Name of a path -> its weights; the initial weights by default.
     """
+    if not network.layers:
+        raise CircuitError("the network has no layers; add some with Network.layer")
     spikes: list[Population] = []
     arrivals: list[Population] = []
     neurons: dict[str, Population] = {}
@@ -224,8 +227,11 @@ def _joined(
 
 def _ignored(network: Network, layer: NetworkLayer) -> int:
     """Return in how many first cycles of a trial a layer ignores arriving spikes."""
-    if not network.parameters(layer)["clears"]:
-        return 0
+    return ignored_cycles(network, layer) if network.parameters(layer)["clears"] else 0
+
+
+def ignored_cycles(network: Network, layer: NetworkLayer) -> int:
+    """Return in how many cycles spikes of the trial before arrive at a layer that ``clears``."""
     delays = {int(network.parameters(path)["delay"]) for path in network.into(layer)}
     if len(delays) > 1:
         listed = ", ".join(map(str, sorted(delays)))

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from neurodriver.errors import CircuitError, quoted
 
-from .network import Network, NetworkPath
+from .layers import NetworkPath
+from .network import Network
 from .neuron_text import UNIT
 
 Reals = NDArray[np.float64]

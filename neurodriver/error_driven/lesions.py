@@ -12,7 +12,8 @@ from neurodriver.errors import RequestError, quoted
 from .averages import Averages
 from .changes import PathSynapses
 from .circuit import inhibition_name
-from .network import Network, NetworkLayer
+from .layers import NetworkLayer
+from .network import Network
 from .neuron import OF_POOLS
 from .striatum import LEVELS
 

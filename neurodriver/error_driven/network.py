@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,110 +13,26 @@ from neurodriver.arguments import (
     checked_arguments,
     keyed,
     optional,
-    some,
     text,
     whole_number,
 )
 from neurodriver.circuit import AllToAll, OneToOne
 from neurodriver.errors import CircuitError, near, quoted
 
+from .layers import NetworkLayer, NetworkPath, check_driver, shape_of
 from .neuron_text import BIN, BINS
 from .pairs import SynapsePairs
 from .patterns import PathPattern, connected_units
+from .rules import Rules, classes_of, selected
 from .scaling import activity_scale
 from .settings import (
     LAYER_KINDS,
     PATH_KINDS,
-    Rules,
     check_names,
     path_name,
-    selected,
     value_of,
 )
 from .striatum import named_modulators
-
-
-@dataclass(eq=False)
-class NetworkLayer:
-    """A layer of a network. `Network.layer` makes it.
-
-    Attributes
-    ----------
-    shape : tuple of int
-        Number of units along each axis. The last axis is the fastest in memory.
-    own : dict
-        Parameters that were given with the layer.
-    number : int
-        Number of the layer, in the order in which layers were added.
-    driver : NetworkLayer or None
-        Of a pulvinar layer: the layer that it predicts.
-    modulators : dict
-        Of a matrix layer: modulator -> the name by which its level is given with a trial.
-    inhibited_as : list of NetworkLayer
-        Other layers whose inhibition it gets if that is stronger than its own.
-    """
-
-    name: str
-    kind: str
-    shape: tuple[int, ...]
-    own: dict[str, float | bool]
-    number: int
-    driver: NetworkLayer | None = None
-    modulators: dict[str, str] = field(default_factory=dict)
-    inhibited_as: list[NetworkLayer] = field(default_factory=list)
-
-    @property
-    def count(self) -> int:
-        """Number of units."""
-        return math.prod(self.shape)
-
-    @property
-    def pools(self) -> int:
-        """Number of sub-pools: a layer of shape (py, px, y, x) has py times px."""
-        return int(np.prod(self.shape[:2])) if len(self.shape) == 4 else 1
-
-    @property
-    def learns_by_target(self) -> bool:
-        """Whether paths into the layer learn by the difference of the phases alone."""
-        return self.kind in ("target", "compare", "pulvinar")
-
-    @property
-    def hidden(self) -> bool:
-        """Whether it has neither input nor target, and its units have target averages."""
-        return self.kind in ("super", "ct", "matrix")
-
-
-@dataclass(eq=False)
-class NetworkPath:
-    """A path: the synapses from one layer to another. `Network.connect` makes it.
-
-    Attributes
-    ----------
-    kind : {"forward", "back", "lateral", "inhib", "context", "maintenance", "striatal"}
-    pairs : SynapsePairs
-        Sender and receiver of each synapse.
-    own : dict
-        Parameters that were given with the path.
-    number : int
-        Number of the path, in the order in which paths were added.
-    """
-
-    sender: NetworkLayer
-    receiver: NetworkLayer
-    kind: str
-    name: str
-    pairs: SynapsePairs
-    own: dict[str, float | bool]
-    number: int
-
-    @property
-    def conductance(self) -> str:
-        """The conductance that the path increases: ``exc``, ``inh`` or ``maint``."""
-        return {"inhib": "inh", "maintenance": "maint"}.get(self.kind, "exc")
-
-
-def _is_size(n: object) -> bool:
-    return isinstance(n, int | np.integer) and not isinstance(n, bool) and bool(n > 0)
 
 
 class Network:
@@ -129,7 +44,7 @@ class Network:
         Length of the minus and the plus phase in cycles of 1 ms, multiples of 10; together at most
         200.
     seed : int
-        Seed of the initial weights and of the initial target averages.
+        Seed of the initial weights, of the initial target averages and of random patterns.
     interval : int
         Cycles without input before the minus phase of each trial; 0 by default, as in Axon
         (Context.ISICycles).
@@ -147,16 +62,12 @@ class Network:
 
     @checked_arguments(seed=whole_number, interval=whole_number)
     def __init__(self, minus: int = 150, plus: int = 50, seed: int = 0, interval: int = 0) -> None:
-        for name, cycles in (("minus", minus), ("plus", plus)):
-            if not isinstance(cycles, int) or cycles < BIN or cycles % BIN:
-                raise CircuitError(f"{name}: must be a multiple of {BIN} cycles (got {cycles!r})")
-        if minus + plus > BIN * BINS:
-            most = f"a trial has at most {BIN * BINS} cycles"
-            raise CircuitError(f"minus + plus: {most} (got {minus + plus})")
-        self.minus, self.plus, self.seed, self.interval = minus, plus, seed, interval
+        self.minus, self.plus = _phases(minus, plus)
+        self.seed, self.interval = seed, interval
         self.layers: dict[str, NetworkLayer] = {}
         self.paths: dict[str, NetworkPath] = {}
         self._rules = Rules()
+        self.users: WeakSet[object] = WeakSet()
 
     def __repr__(self) -> str:
         units = sum(layer.count for layer in self.layers.values())
@@ -177,6 +88,7 @@ class Network:
         shape: int | Iterable[int],
         driver: NetworkLayer | str | None = None,
         modulators: Mapping[str, str] | None = None,
+        cls: str = "",
         **own: Any,
     ) -> NetworkLayer:
         """Add a layer.
@@ -198,6 +110,8 @@ class Network:
         modulators : mapping of str to str, optional
             Of a matrix layer: ``"dopamine"``, ``"acetylcholine"`` or ``"reward"`` -> the name by
             which its level is given with a trial. By default the names are these.
+        cls : str
+            Classes of the layer, separated by blanks. `set` may select them.
         **own
             Parameters of this layer, which `set` does not change.
 
@@ -207,6 +121,7 @@ class Network:
             For a name that is taken or has one of ``.#/`` or a blank, and for a kind, a shape or a
             parameter that is not allowed.
         """
+        self._need_free(f"layer {name!r:.60}")
         if not isinstance(name, str) or not name or set(name) & set(".#/ "):
             raise CircuitError(f"layer: a name without '.', '#', '/' and blanks (got {name!r:.60})")
         if name in self.layers:
@@ -217,14 +132,16 @@ class Network:
                 f"layer {quoted(name)}: no kind {kind!r:.60}{near(str(kind), LAYER_KINDS)}; "
                 f"there are {among}"
             )
-        sizes = (shape,) if isinstance(shape, int) else tuple(some(shape, "shape"))
-        if not sizes or not all(_is_size(n) for n in sizes):
-            raise CircuitError(f"layer {quoted(name)}: a shape has whole numbers (got {shape!r})")
+        shaped = shape_of(name, shape)
         given = self._checked("layer", own, f"layer {quoted(name)}")
-        shaped = tuple(map(int, sizes))
-        drives = self._driver(name, kind, int(np.prod(shaped)), driver)
+        drives = None if driver is None else self._layer(driver)
+        check_driver(name, kind, shaped, drives)
         levels = named_modulators(name, kind, modulators, self.layers)
-        made = NetworkLayer(name, kind, shaped, given, len(self.layers), drives, levels)
+        classes, number = (
+            classes_of(cls, self.paths.values(), f"layer {quoted(name)}"),
+            len(self.layers),
+        )
+        made = NetworkLayer(name, kind, shaped, given, number, classes, drives, levels)
         self.layers[name] = made
         return made
 
@@ -235,6 +152,7 @@ class Network:
         receiver: NetworkLayer | str,
         pattern: AllToAll | OneToOne | PathPattern | ArrayLike | None = None,
         kind: str = "forward",
+        cls: str = "",
         **own: Any,
     ) -> NetworkPath:
         """Add a path.
@@ -248,6 +166,8 @@ class Network:
             ``"inhib"`` inhibits, the others excite. ``"context"`` sends once in a trial, to a ct
             layer. ``"maintenance"`` excites a ct layer slowly. ``"striatal"`` excites a matrix
             layer, and dopamine teaches it.
+        cls : str
+            Classes of the path, separated by blanks. `set` may select them.
         **own
             Parameters of this path, which `set` does not change.
 
@@ -257,6 +177,7 @@ class Network:
             For layers, patterns, kinds and parameters that do not fit.
         """
         low, high = self._layer(sender), self._layer(receiver)
+        self._need_free(f"connect({low.name!r}, {high.name!r})")
         name = path_name(low.name, high.name, kind)
         where = f"path {quoted(name)}"
         if kind not in PATH_KINDS:
@@ -269,9 +190,13 @@ class Network:
             raise CircuitError(f"{where}: {say}")
         if name in self.paths:
             raise CircuitError(f"{where}: there is one between these layers already")
+        if isinstance(pattern, PathPattern):
+            pattern = pattern.of_path(self.seed, name, low is high)
         connected = connected_units(pattern, low.shape, high.shape, low is high, where)
         given = self._checked("path", own, where)
-        path = NetworkPath(low, high, kind, name, SynapsePairs(connected), given, len(self.paths))
+        classes, number = classes_of(cls, self.layers.values(), where), len(self.paths)
+        pairs = SynapsePairs(connected)
+        path = NetworkPath(low, high, kind, name, pairs, given, number, classes)
         self.paths[name] = path
         return path
 
@@ -280,17 +205,18 @@ class Network:
         low: NetworkLayer | str,
         high: NetworkLayer | str,
         pattern: AllToAll | OneToOne | PathPattern | ArrayLike | None = None,
+        cls: str = "",
     ) -> tuple[NetworkPath, NetworkPath]:
         """Add a forward path from the lower layer to the higher one, and a path back.
 
         The path back connects the same units, and begins with the same weights. Parameters are
         those of `connect`.
         """
-        forward = self.connect(low, high, pattern)
+        forward = self.connect(low, high, pattern, cls=cls)
         pairs = forward.pairs
         mirrored = np.zeros((pairs.receivers, pairs.senders), bool)
         mirrored[pairs.post, pairs.pre] = True
-        return forward, self.connect(high, low, mirrored, "back")
+        return forward, self.connect(high, low, mirrored, "back", cls)
 
     def inhibit_as(self, layer: NetworkLayer | str, *others: NetworkLayer | str) -> None:
         """Let the inhibition of a layer be at least as strong as that of some other layers.
@@ -298,6 +224,7 @@ class Network:
         The layer gets the strongest of its own inhibition and of theirs. Theirs does not change.
         """
         found, named = self._layer(layer), [self._layer(one) for one in others]
+        self._need_free(f"inhibit_as({found.name!r})")
         if not named or found in named:
             got = ", ".join(one.name for one in named) or "none"
             raise CircuitError(f"inhibit_as({found.name!r}): other layers are needed (got {got})")
@@ -309,9 +236,10 @@ class Network:
         Parameters
         ----------
         selector : str
-            ``"layer"`` or ``"path"`` for all, ``".back"`` for a kind, ``"#Output"`` for a name. If
-            several calls set a parameter, the more specific selector counts, and of equal ones the
-            last. A value that was given with a layer or a path itself is not changed.
+            ``"layer"`` or ``"path"`` for all, ``".back"`` for a kind or a class, ``"#Output"`` for
+            a name. If several calls set a parameter, the more specific selector counts, and of
+            equal ones the last. A value that was given with a layer or a path itself is not
+            changed.
         **values
             Parameters.
 
@@ -320,13 +248,20 @@ class Network:
         CircuitError
             For a selector that selects nothing, and for a parameter that is not allowed.
         """
+        self._need_free(f"set({selector!r:.60})")
         what = selected(selector, self.layers, self.paths)
         self._rules.add(selector, self._checked(what, values, f"set({selector!r})"))
 
-    def parameters(self, of: NetworkLayer | NetworkPath) -> dict[str, float | bool]:
+    def parameters(self, of: NetworkLayer | NetworkPath | str) -> dict[str, float | bool]:
         """Return all parameters of a layer or a path by name."""
-        what = "layer" if isinstance(of, NetworkLayer) else "path"
-        return self._rules.resolved(what, of.kind, of.name, of.own)
+        if isinstance(of, NetworkLayer | NetworkPath):
+            what = "layer" if isinstance(of, NetworkLayer) else "path"
+            return self._rules.resolved(what, of, of.own)
+        for named in (self.layers, self.paths):
+            if isinstance(of, str) and of in named:
+                return self.parameters(named[of])
+        hint = near(str(of), [*self.layers, *self.paths])
+        raise CircuitError(f"no layer or path {of!r:.60}{hint}")
 
     def into(self, layer: NetworkLayer) -> list[NetworkPath]:
         """Return the paths into a layer."""
@@ -351,22 +286,13 @@ class Network:
         sends = (path.sender is layer for path in self.paths.values() if path.kind == "context")
         return any(sends) or any(other.driver is layer for other in self.layers.values())
 
-    def _driver(
-        self, name: str, kind: str, count: int, driver: NetworkLayer | str | None
-    ) -> NetworkLayer | None:
-        """Return the driver of a layer, if it needs one."""
-        where = f"layer {quoted(name)}, driver"
-        if (kind == "pulvinar") != (driver is not None):
-            got = "none" if driver is None else "one"
-            say = "a pulvinar layer needs one, and other layers have none"
-            raise CircuitError(f"{where}: {say} (got {got} for kind {quoted(kind)})")
-        if driver is None:
-            return None
-        found = self._layer(driver)
-        if found.count != count:
-            say = f"as many units are needed as the layer has, {count}"
-            raise CircuitError(f"{where}: {say} (got {quoted(found.name)} with {found.count})")
-        return found
+    def _need_free(self, what: str) -> None:
+        """Raise CircuitError if a trainer has built the network."""
+        if self.users:
+            say = "a trainer has built the network, which would not change"
+            do = "make the change before Trainer(network), or close the trainer"
+            also = "Trainer.set changes parameters while it runs"
+            raise CircuitError(f"{what}: {say}; {do}; {also}")
 
     def _layer(self, given: NetworkLayer | str) -> NetworkLayer:
         name = given.name if isinstance(given, NetworkLayer) else given
@@ -381,9 +307,13 @@ class Network:
         return {name: value_of(what, name, value, where) for name, value in given.items()}
 
 
-def selected_paths(network: Network, selector: str) -> list[NetworkPath]:
-    """Return the paths that a selector means; see `Network.set`."""
-    if selected(selector, network.layers, network.paths) != "path":
-        raise CircuitError(f"{selector!r} means layers; paths are needed")
-    paths = network.paths.values()
-    return [one for one in paths if selector in ("path", f".{one.kind}", f"#{one.name}")]
+def _phases(minus: int, plus: int) -> tuple[int, int]:
+    """Return the lengths of both phases in cycles; raise CircuitError for other numbers."""
+    for name, cycles in (("minus", minus), ("plus", plus)):
+        whole = isinstance(cycles, int | np.integer) and not isinstance(cycles, bool)
+        if not whole or cycles < BIN or cycles % BIN:
+            raise CircuitError(f"{name}: must be a multiple of {BIN} cycles (got {cycles!r})")
+    if minus + plus > BIN * BINS:
+        most = f"a trial has at most {BIN * BINS} cycles"
+        raise CircuitError(f"minus + plus: {most} (got {minus + plus})")
+    return int(minus), int(plus)

@@ -47,6 +47,11 @@ class SynapsePairs:
         """Mean number of connections of a receiver."""
         return float(len(self) / self.receivers)
 
+    @property
+    def counts(self) -> NDArray[np.intp]:
+        """Number of connections of each receiver, (receivers,)."""
+        return np.diff(self.first)
+
     def sums(self, values: Reals) -> Reals:
         """Return the sum over the synapses of each receiver, (receivers,)."""
         return np.bincount(self.post, values, self.receivers).astype(np.float64)

@@ -1,6 +1,6 @@
 """Which units of two layers a path connects: by place, by sub-pool, or at random.
 
-The defaults are those of emer/emergent, whose patterns Axon uses.
+The patterns are those of emer/emergent, which Axon uses.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from neurodriver.arguments import whole_number
 from neurodriver.circuit import AllToAll, OneToOne
 from neurodriver.errors import CircuitError
 
@@ -33,6 +34,20 @@ class PathPattern(ABC):
     """
 
     autapses: bool = True
+
+    def of_path(self, seed: int, name: str, within: bool) -> PathPattern:
+        """Return the pattern of one path, for patterns that draw at random.
+
+        Parameters
+        ----------
+        seed : int
+            Seed of the network.
+        name : str
+            Name of the path.
+        within : bool
+            Whether the path connects a layer with itself.
+        """
+        return self
 
     @abstractmethod
     def connected(self, senders: Shape, receivers: Shape) -> Bools:
@@ -204,39 +219,78 @@ class Circle(PathPattern):
 class UniformRandom(PathPattern):
     """Each receiver is connected with the same number of senders, which are drawn at random.
 
+    The draw depends on the seed of the network, on the name of the path, and on ``seed``.
+
     Parameters
     ----------
     share : float
         Share of the senders, above 0 and at most 1. Their number is rounded.
     seed : int
+    autapses : bool
+        Whether in a path within a layer a unit may be connected with itself. If not, the share is
+        that of the other units.
     """
 
     share: float
     seed: int = 0
+    autapses: bool = False
+
+    def of_path(self, seed: int, name: str, within: bool) -> PathPattern:
+        """Return the pattern of one path; see `PathPattern`."""
+        whole_number(self.seed, "UniformRandom: seed")
+        entropy = (self.seed, seed, *name.encode())
+        return _Drawn(self.share, entropy, within and not self.autapses)
+
+    def connected(self, senders: Shape, receivers: Shape) -> Bools:
+        """Return which units of two layers are connected, for no network; see `PathPattern`."""
+        return _Drawn(self.share, (self.seed,), False).connected(senders, receivers)
+
+
+@dataclass(frozen=True)
+class _Drawn(PathPattern):
+    """`UniformRandom` with all that its draw depends on.
+
+    Parameters
+    ----------
+    others : bool
+        Whether the receiver itself is not among the senders.
+    """
+
+    share: float
+    entropy: tuple[int, ...]
+    others: bool
 
     def connected(self, senders: Shape, receivers: Shape) -> Bools:
         """Return which units are connected; see `PathPattern`."""
         if not 0 < self.share <= 1:
             raise CircuitError(f"UniformRandom: share is in (0, 1] (got {self.share!r:.40})")
         low, high = int(np.prod(senders)), int(np.prod(receivers))
-        draw = np.random.Generator(np.random.Philox(np.random.SeedSequence(self.seed)))
-        out = np.zeros((low, high), bool)
+        draw = np.random.Generator(np.random.Philox(np.random.SeedSequence(self.entropy)))
+        out, among = np.zeros((low, high), bool), low - self.others
+        count = rounded(self.share * among)
+        if count == 0:
+            share = self.share
+            some = f"{share:g} of {among} senders are round({share * among:g}) = 0 connections"
+            raise CircuitError(f"UniformRandom: {some} of a receiver; take a larger share")
         for number in range(high):
-            out[draw.permutation(low)[: rounded(self.share * low)], number] = True
+            chosen = draw.permutation(among)[:count]
+            out[chosen + (self.others & (chosen >= number)), number] = True
         return out
 
 
 def _pools(senders: Shape, receivers: Shape) -> tuple[Shape, Shape]:
-    """Return rows and columns of the sub-pools of both layers."""
+    """Return rows and columns of the sub-pools of both layers; a layer (y, x) is one sub-pool."""
     for shape in (senders, receivers):
-        if len(shape) != 4:
-            raise CircuitError(f"the pattern needs layers of shape (py, px, y, x) (got {shape})")
-    return senders[:2], receivers[:2]
+        if len(shape) not in (2, 4):
+            want = "layers of shape (py, px, y, x), or of shape (y, x) as one sub-pool"
+            raise CircuitError(f"the pattern needs {want} (got {shape})")
+    low, high = ((1, 1) if len(shape) == 2 else shape[:2] for shape in (senders, receivers))
+    return low, high
 
 
 def _of_units(pools: Bools, senders: Shape, receivers: Shape) -> Bools:
     """Return which units are connected, from which sub-pools are, (senders, receivers)."""
-    sizes = int(np.prod(senders[2:])), int(np.prod(receivers[2:]))
+    sizes = int(np.prod(senders[-2:])), int(np.prod(receivers[-2:]))
     return np.kron(pools, np.ones(sizes, bool))
 
 

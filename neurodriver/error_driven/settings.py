@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from neurodriver.errors import CircuitError, near, quoted
@@ -206,50 +206,3 @@ def value_of(what: str, name: str, given: Any, where: str) -> float | bool:
     if not (rule.at_least <= number <= rule.at_most and number > rule.above):
         raise CircuitError(f"{where}, {name}: must be {rule.allowed()} (got {number:g})")
     return number
-
-
-def selected(selector: str, layers: Iterable[str], paths: Iterable[str]) -> str:
-    """Return whether a selector means layers or paths."""
-    if selector in ("layer", "path"):
-        return selector
-    name = str(selector)[1:]
-    if selector[:1] == ".":
-        if name in LAYER_KINDS:
-            return "layer"
-        if name in PATH_KINDS:
-            return "path"
-        among = (*LAYER_KINDS, *PATH_KINDS)
-        raise CircuitError(f"set({selector!r}): no kind {quoted(name)}{near(name, among)}")
-    if selector[:1] == "#":
-        if name in layers:
-            return "layer"
-        if name in paths:
-            return "path"
-        hint = near(name, [*layers, *paths])
-        raise CircuitError(f"set({selector!r}): no layer or path {quoted(name)}{hint}")
-    raise CircuitError(f"set({selector!r:.60}): a selector is 'layer', 'path', '.kind' or '#name'")
-
-
-class Rules:
-    """The values that `Network.set` was given, by selector.
-
-    The more specific selector counts, and of equal ones the last.
-    """
-
-    def __init__(self) -> None:
-        self._given: dict[str, dict[str, float | bool]] = {}
-
-    def add(self, selector: str, values: Mapping[str, float | bool]) -> None:
-        """Add values for all layers or paths, for a kind (``.back``) or a name (``#Output``)."""
-        self._given.setdefault(selector, {}).update(values)
-
-    def resolved(
-        self, what: str, kind: str, name: str, own: Mapping[str, float | bool]
-    ) -> dict[str, float | bool]:
-        """Return all parameters of a layer or a path."""
-        defaults = {n: one.default for n, one in RULES[what].items() if one.default is not None}
-        selected = [self._given.get(s, {}) for s in (what, f".{kind}", f"#{name}")]
-        out = {**defaults, **KINDS[kind]}
-        for some in (*selected, own):
-            out.update({n: v for n, v in some.items() if n in defaults})
-        return out

@@ -11,11 +11,13 @@ from numpy.typing import NDArray
 from neurodriver.errors import CircuitError, quoted
 
 from .contrast import contrast, linear_of
-from .network import Network, NetworkLayer, NetworkPath
+from .layers import NetworkLayer, NetworkPath
+from .network import Network
 from .pairs import SynapsePairs
 from .settings import SUFFIXES
 
 Reals = NDArray[np.float64]
+Numbers = NDArray[np.intp]
 
 _WEIGHTS, _AVERAGES = 1, 2
 """Numbers of the streams of random numbers."""
@@ -45,10 +47,6 @@ class Weights:
     linear: Reals
     structural: Reals
 
-    def renew(self) -> None:
-        """Compute ``weight`` from the two others."""
-        self.weight = self.structural * contrast(self.linear)
-
     def take(self, weight: Reals) -> None:
         """Set ``weight``, and compute ``linear`` from it."""
         self.weight = weight
@@ -66,12 +64,27 @@ def first_weights(network: Network) -> dict[str, Weights]:
     for path in network.paths.values():
         back = _way_back(network, path)
         if back is not None:
-            order = np.lexsort((back.pairs.post, back.pairs.pre))  # as of the way there
-            taken = path.pairs.pre < path.pairs.post if back is path else slice(None)
+            there, mirrored = _reciprocal(path.pairs, back.pairs)
+            if back is path:
+                once = path.pairs.pre[there] < path.pairs.post[there]
+                there, mirrored = there[once], mirrored[once]
             source, target = out[path.name], out[back.name]
             for name in ("weight", "linear", "structural"):
-                getattr(target, name)[order[taken]] = getattr(source, name)[taken]
+                getattr(target, name)[mirrored] = getattr(source, name)[there]
     return out
+
+
+def _reciprocal(there: SynapsePairs, back: SynapsePairs) -> tuple[Numbers, Numbers]:
+    """Return the synapses of a path that have one of the way back between their units, and these.
+
+    Units are those at both ends. There is at most one synapse of a path between two units.
+    """
+    mirrored = np.lexsort((back.post, back.pre))  # by receiver of the path there, then by sender
+    ordered = back.pre[mirrored] * there.senders + back.post[mirrored]
+    wanted = there.post * there.senders + there.pre
+    place = np.minimum(np.searchsorted(ordered, wanted), len(ordered) - 1)
+    found = np.flatnonzero(ordered[place] == wanted)
+    return found, mirrored[place[found]]
 
 
 def generator(network: Network, stream: int, number: int) -> np.random.Generator:
@@ -94,9 +107,11 @@ def _first(network: Network, path: NetworkPath) -> Weights:
         structural = np.clip(own["mean"] + own["spct"] * drawn, *limits)
     weight = own["mean"] + drawn
     made = Weights(weight, linear_of(weight, structural), structural)
-    if not plain and own["spct"] > 0 and path.pairs.inputs > 1:
+    if not plain:
         made.structural = _centred(path.pairs, structural, own["mean"], limits)
-        made.renew()
+        anew = (path.pairs.counts[path.pairs.post] > 1) & (own["spct"] > 0)
+        anew |= made.structural != structural
+        made.weight = np.where(anew, made.structural * contrast(made.linear), made.weight)
     least, most = made.weight.min(), made.weight.max()
     if least < 0 or most > most_weight(own):
         say = f"initial weights lie from 0 to {most_weight(own):g} (got {least:g} to {most:g})"
@@ -109,6 +124,7 @@ def _centred(
 ) -> Reals:
     """Shift the structural weights of each receiver, so that their mean is that of the path.
 
+    A receiver with a single connection keeps its structural weight.
     Weights that are already at a limit cannot move further. So they do not count in the mean from
     which the shift is computed, unless all weights of the receiver are at that limit.
     """
@@ -117,28 +133,33 @@ def _centred(
     free = np.where(up, structural < high, structural > low)
     shift = mean - pairs.means(structural, free)
     shift = np.where(pairs.sums(free.astype(float)) > 0, shift, mean - pairs.means(structural))
-    return np.clip(structural + shift[pairs.post], low, high)
+    shifted = np.clip(structural + shift[pairs.post], low, high)
+    return np.where(pairs.counts[pairs.post] > 1, shifted, structural)
 
 
 def _way_back(network: Network, path: NetworkPath) -> NetworkPath | None:
     """Return the path from the receiver back to the sender if it gets the same weights.
 
     Weights are copied from the path whose sender has the lower number. A path within a layer is its
-    own way back.
+    own way back. Of several paths from one layer to another the first of `_between` counts.
     """
-    if not network.parameters(path)["sym"] or path.sender.number > path.receiver.number:
+    low, high = path.sender, path.receiver
+    if not network.parameters(path)["sym"] or low.number > high.number:
         return None
-    back = path if path.sender is path.receiver else None
-    if back is None and path.kind not in SUFFIXES:
-        back = network.paths.get(f"{path.receiver.name}To{path.sender.name}")
-    if back is None or not network.parameters(back)["sym"]:
-        return None
-    if len(back.pairs) != len(path.pairs):
-        return None
-    mirrored = np.lexsort((back.pairs.post, back.pairs.pre))
-    same = (back.pairs.pre[mirrored] == path.pairs.post).all()
-    same &= (back.pairs.post[mirrored] == path.pairs.pre).all()
-    return back if same else None
+    back = path
+    if low is not high:
+        others = _between(network, high, low)
+        if not others or _between(network, low, high)[0] is not path:
+            return None
+        back = others[0]
+    return back if network.parameters(back)["sym"] else None
+
+
+def _between(network: Network, sender: NetworkLayer, receiver: NetworkLayer) -> list[NetworkPath]:
+    """Return the paths from one layer to another, first those that have no suffix."""
+    found = [path for path in network.into(receiver) if path.sender is sender]
+    order = ["", *SUFFIXES]
+    return sorted(found, key=lambda path: order.index(path.kind if path.kind in order else ""))
 
 
 def first_averages(network: Network, layer: NetworkLayer) -> Reals:

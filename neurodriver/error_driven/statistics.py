@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from neurodriver.errors import RequestError, near, quoted
 from neurodriver.results.export import needed
 
 if TYPE_CHECKING:
@@ -18,6 +19,9 @@ Reals = NDArray[np.float64]
 
 ACTIVE = 0.5
 """A unit whose activity, or target, is above this value counts as active."""
+
+STATISTICS = "unit_error", "error", "correlation"
+"""Columns of a layer with a target, and of all such layers together."""
 
 
 def target_statistics(
@@ -48,12 +52,45 @@ def target_statistics(
     return {"unit_error": wrong, "error": error.astype(np.float64), "correlation": correlation}
 
 
+def absent(items: int) -> dict[str, Reals]:
+    """Return the statistics of a layer that was shown no target: NaN, (items,) each."""
+    return {name: np.full(items, np.nan) for name in STATISTICS}
+
+
 def joined(layers: Sequence[Mapping[str, Reals]]) -> dict[str, Reals]:
     """Return the statistics of a trial: means over the layers, and 1 if any has an error."""
     if len(layers) < 2:
         return dict(*layers)
     out = {name: np.mean([one[name] for one in layers], axis=0) for name in layers[0]}
     return {**out, "error": np.max([one["error"] for one in layers], axis=0)}
+
+
+def mean_of_given(values: Sequence[float]) -> float:
+    """Return the mean of values that are not NaN; NaN if there is none."""
+    given = [value for value in values if value == value]
+    return float(np.mean(given)) if given else float("nan")
+
+
+class Columns(dict[str, Reals]):
+    """The columns of a table: name -> values.
+
+    ``columns["error"]`` is an array, and ``columns[["error", "unit_error"]]`` has these columns.
+    """
+
+    @overload
+    def __getitem__(self, name: str) -> Reals: ...
+
+    @overload
+    def __getitem__(self, name: list[str]) -> Columns: ...
+
+    def __getitem__(self, name: str | list[str]) -> Reals | Columns:
+        """Return a column, or several of them."""
+        if isinstance(name, list):
+            return Columns({one: self[one] for one in name})
+        if name not in self:
+            there = ", ".join(self) or "none"
+            raise RequestError(f"no column {name!r:.60}{near(str(name), self)}; there are {there}")
+        return super().__getitem__(name)
 
 
 class Log:
@@ -83,16 +120,24 @@ class Log:
 
     def add(self, table: str, row: Mapping[str, float]) -> None:
         """Add a row."""
-        self._rows[table].append(dict(row))
+        self.rows(table).append(dict(row))
 
     def rows(self, table: str) -> list[dict[str, float]]:
         """Return the rows of a table."""
+        if not isinstance(table, str) or table not in self._rows:
+            among = ", ".join(map(quoted, self._rows))
+            hint = near(str(table), self._rows)
+            raise RequestError(f"a log has no table {table!r:.60}{hint}; there are {among}")
         return self._rows[table]
 
-    def __getitem__(self, table: str) -> dict[str, Reals]:
-        """Return the columns of a table: ``"trial"`` or ``"epoch"``."""
-        rows = self._rows[table]
-        return {n: np.array([row[n] for row in rows]) for n in (rows[0] if rows else ())}
+    def __getitem__(self, table: str) -> Columns:
+        """Return the columns of a table: ``"trial"`` or ``"epoch"``.
+
+        They have NaN in rows without such a value.
+        """
+        rows = self.rows(table)
+        names = dict.fromkeys(name for row in rows for name in row)
+        return Columns({n: np.array([row.get(n, np.nan) for row in rows]) for n in names})
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{len(rows):,} {name}s" for name, rows in self._rows.items())
@@ -113,7 +158,7 @@ class Log:
         """Number of successive epochs without an error, up to the last epoch."""
         count = 0
         for row in reversed(self._rows["epoch"]):
-            if row.get("error", 1.0) > 0:
+            if row.get("error") != 0:
                 break
             count += 1
         return count
@@ -122,6 +167,6 @@ class Log:
     def first_zero(self) -> int | None:
         """Number of the first epoch without an error, or None."""
         for number, row in enumerate(self._rows["epoch"]):
-            if row.get("error", 1.0) == 0:
+            if row.get("error") == 0:
                 return number
         return None

@@ -18,7 +18,7 @@ from .neuron import AxonNeuron, AxonPoolNeuron
 from .neuron_text import axon
 
 if TYPE_CHECKING:
-    from .network import NetworkLayer
+    from .layers import NetworkLayer
 
 LEAST_ACH = 0.1
 """Without a reward, traces change only where acetylcholine is not below this level."""

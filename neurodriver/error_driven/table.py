@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -67,6 +67,15 @@ def side_by_side(items: Sequence[Mapping[str, ArrayLike]]) -> Shown:
     if any(one.keys() != first.keys() for one in items):
         raise RequestError("items that are shown side by side have values of equal layers")
     return {n: np.stack([np.ravel(one[n]).astype(np.float64) for one in items]) for n in first}
+
+
+def without_end(
+    environment: Iterable[Mapping[str, ArrayLike]],
+) -> Iterator[Mapping[str, ArrayLike]]:
+    """Yield what is shown in each trial; a sequence begins anew after its last trial."""
+    yield from environment
+    while isinstance(environment, Sequence) and environment:
+        yield from environment
 
 
 def stop_after_zero(epochs: int) -> Callable[[Log], bool]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
@@ -17,24 +18,17 @@ from neurodriver.arguments import (
     checked_arguments,
     keyed,
     optional,
-    text,
     whole_number,
 )
-from neurodriver.errors import RequestError, near, quoted
+from neurodriver.errors import CircuitWarning, RequestError
 
 from .changes import STORED
-from .network import NetworkLayer, NetworkPath
-from .settings import path_name
-from .statistics import Log
-from .striatum import READ_BY_PATHS
-from .table import side_by_side
-from .trials import Trials
+from .statistics import Log, mean_of_given
+from .table import side_by_side, without_end
+from .values import OF_ALL_ITEMS, Values
 from .weights_file import read_columns, write_columns
 
 Reals = NDArray[np.float64]
-
-OF_ALL_ITEMS = ("TrgAvg", "ActAvg")
-"""States of units that all items share."""
 
 
 def _shown(value: object, name: str) -> object:
@@ -43,14 +37,12 @@ def _shown(value: object, name: str) -> object:
     return value
 
 
-def _may_change(layer: NetworkLayer, name: str) -> None:
-    """Raise RequestError for a parameter that paths into a layer have read."""
-    if layer.modulators and name in READ_BY_PATHS:
-        say = f"{name} is read by paths when a network is built; give it to Network.set before"
-        raise RequestError(f"layer {quoted(layer.name)}: {say}")
+def _need_mapping(shown: object) -> None:
+    if not isinstance(shown, Mapping):
+        raise RequestError(f"what is shown must be a mapping of layers (got {shown!r:.60})")
 
 
-class Trainer(Trials):
+class Trainer(Values):
     """A network that is trained and tested.
 
     Parameters
@@ -95,7 +87,8 @@ class Trainer(Trials):
         environment : iterable
             Yields what is shown in each trial: layer -> (units,) array. With ``items``, the next
             ``items`` of these are shown at once. It may also yield arrays (items, units), with the
-            items of all ranks. If it ends, the training ends.
+            items of all ranks. A sequence, such as a list, begins anew after its last trial. If an
+            iterator ends, the training ends, with a warning.
         epochs : int
             Number of epochs, at most.
         trials : int
@@ -113,7 +106,7 @@ class Trainer(Trials):
         RequestError
             If ``trials`` is not a multiple of the number of items.
         """
-        return self._epochs(iter(environment), epochs, trials, True, stop)
+        return self._epochs(without_end(environment), epochs, trials, True, stop)
 
     @checked_arguments(environment=_shown, trials=whole_number, record=optional(keyed))
     def test(
@@ -132,7 +125,7 @@ class Trainer(Trials):
         """
         for layer, name in (record or {}).items():
             self.get(layer, name)
-        return self._epochs(iter(environment), 1, trials, False, None, record or {})
+        return self._epochs(without_end(environment), 1, trials, False, None, record or {})
 
     def _epochs(
         self,
@@ -161,29 +154,42 @@ class Trainer(Trials):
                     log.add("trial", rows[-1])
             if rows:
                 mean = {n: float(np.mean([row[n] for row in rows])) for n in rows[0]}
+                mean |= {n: mean_of_given([row[n] for row in rows]) for n in self.statistics()}
                 del mean["trial"]
                 log.add("epoch", {**mean, **self.learner.of_layers(), "epoch": epoch})
                 log.ms_per_trial.append(1e3 * (perf_counter() - began) / len(rows))
-            if len(rows) < trials or (stop is not None and stop(log)):
+            if len(rows) < trials:
+                say = f"has ended in epoch {epoch}, after {len(rows)} of its {trials} trials"
+                do = "a list or a Table does not end"
+                warnings.warn(f"the environment {say}; {do}", CircuitWarning, stacklevel=4)
+                break
+            if stop is not None and stop(log):
                 break
         return log
 
-    def _next(self, environment: Iterator[Mapping[str, ArrayLike]]) -> dict[str, Reals] | None:
+    def _of_one(self, shown: Mapping[str, ArrayLike]) -> dict[str, Reals]:
+        """Return what one item is shown, as arrays (1, units)."""
+        _need_mapping(shown)
+        return {name: self._showing.values(name, given, None) for name, given in shown.items()}
+
+    def _next(
+        self, environment: Iterator[Mapping[str, ArrayLike]]
+    ) -> Mapping[str, ArrayLike] | None:
         """Return what this process shows next, or None if the environment has ended."""
         every = self.learner.items
         first = next(environment, None)
         if first is None:
             return None
-        if not isinstance(first, Mapping):
-            raise RequestError(f"what is shown must be a mapping of layers (got {first!r:.60})")
-        arrays = {name: np.asarray(values, np.float64) for name, values in first.items()}
+        _need_mapping(first)
         if self.items is None and every == 1:
-            return arrays
-        if any(values.size == self._count(name) for name, values in arrays.items()):
-            several = [arrays, *islice(environment, every - 1)]
+            return first
+        if not self._showing.is_one_item(first):
+            arrays = {n: self._showing.values(n, given, every) for n, given in first.items()}
+        else:
+            several = [first, *islice(environment, every - 1)]
             if len(several) < every:
                 return None
-            arrays = side_by_side(several)
+            arrays = side_by_side([self._of_one(shown) for shown in several])
         begin = self.learner.ranks.rank * self.count
         mine = {name: values[begin : begin + self.count] for name, values in arrays.items()}
         return mine if self.items is not None else {name: one[0] for name, one in mine.items()}
@@ -238,88 +244,3 @@ class Trainer(Trials):
             kept = ("target", "activity", "mean", "gi_mult")
             out[f"layers/{name}"] = {one: np.asarray(getattr(averages, one)) for one in kept}
         return out
-
-    # -- values ---------------------------------------------------------------------------------
-
-    @checked_arguments(layer=text, name=text)
-    def get(self, layer: str, name: str) -> Reals:
-        """Return a state of the units of a layer, as an array of the layer's shape.
-
-        ``bins`` has one more axis, at the end. With ``items`` there is an axis of items at the
-        beginning, except in ``TrgAvg`` and ``ActAvg``, which all items share. The states and their
-        units are those of `AxonNeuron`.
-        """
-        found = self._layer(layer)
-        if name in OF_ALL_ITEMS:
-            one = self.learner.averages[found.name]
-            return (one.target if name == "TrgAvg" else one.activity).reshape(found.shape)
-        values = np.asarray(self._populations[found.name].get(name), np.float64)
-        items = () if self.items is None else (self.count,)
-        size = values.size // (self.count * found.count)
-        return values.reshape(*items, *found.shape, *(() if size == 1 else (size,)))
-
-    def path(self, sender: str, receiver: str, name: str = "Wt", kind: str = "") -> Reals:
-        """Return the weights of a path, or another number of its synapses.
-
-        Parameters
-        ----------
-        sender, receiver : str
-            Names of the layers.
-        name : {"Wt", "LWt", "SWt", "DSWt", "Tr"}
-            Weight, linear weight, structural weight, sum of the changes since the structural
-            weights were changed last, or trace of the product of activities.
-        kind : str
-            ``"inhib"``, ``"context"`` or ``"maintenance"`` for a path of this kind.
-
-        Returns
-        -------
-        (receivers, senders) float64
-            NaN where there is no synapse. With ``items``, ``Tr`` has an axis of items at the
-            beginning.
-        """
-        path = self._path(sender, receiver, kind)
-        pairs, values = path.pairs, self.synapses.named(path.name, name)
-        values = values[0] if values.ndim > 1 and self.items is None else values
-        out = np.full((*values.shape[:-1], pairs.receivers, pairs.senders), np.nan)
-        out[..., pairs.post, pairs.pre] = values
-        return out
-
-    def set_weights(self, sender: str, receiver: str, values: ArrayLike, kind: str = "") -> None:
-        """Set the weights of a path, and compute its linear weights from them.
-
-        ``values`` is an array (receivers, senders). Each weight is between 0 and twice the
-        structural weight. Values without a synapse are ignored.
-        """
-        path = self._path(sender, receiver, kind)
-        pairs = path.pairs
-        given = np.asarray(values, np.float64)
-        if given.shape != (pairs.receivers, pairs.senders):
-            want = f"(receivers, senders) = {(pairs.receivers, pairs.senders)}"
-            raise RequestError(f"path {quoted(path.name)}: {want} is needed, got {given.shape}")
-        new = given[pairs.post, pairs.pre]
-        most = 2 * self.synapses.read(path.name, "structural")
-        if not ((new >= 0) & (new <= most)).all():
-            say = "weights lie between 0 and twice the structural weight"
-            raise RequestError(f"path {quoted(path.name)}: {say}")
-        self.synapses.take(path.name, new)
-
-    def set(self, layer: str, name: str, value: ArrayLike) -> None:
-        """Set a parameter or a state of a layer: one value, or an array of the layer's shape.
-
-        With ``items`` this sets it for all items. An array with an axis of items at the beginning
-        sets another value for each item.
-        """
-        found = self._layer(layer)
-        _may_change(found, name)
-        given = np.asarray(value, np.float64)
-        if self.items is not None and given.shape == (self.count, *found.shape):
-            given = given.reshape(self.count, -1)
-        elif given.ndim:
-            given = given.ravel()
-        self._populations[found.name].set(name, given if given.ndim else float(given))
-
-    def _path(self, sender: str, receiver: str, kind: str) -> NetworkPath:
-        name = path_name(sender, receiver, kind)
-        if name not in self.network.paths:
-            raise RequestError(f"no path {quoted(name)}{near(name, self.network.paths)}")
-        return self.network.paths[name]

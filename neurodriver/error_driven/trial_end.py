@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .statistics import absent, joined, target_statistics
+
 if TYPE_CHECKING:
+    from .layers import NetworkLayer
     from .lesions import Lesions
 
 Reals = NDArray[np.float64]
@@ -72,6 +75,32 @@ class TrialEnd:
         after = self._means("ActBeforeP", [units], [self._counts[number]])
         minus, plus = (self._lesions.counted(layer, values) for values in (minus, plus))
         return minus, plus, (self.means[:, number, None], after)
+
+    def statistics(
+        self, layers: Mapping[str, NetworkLayer], shown: Mapping[str, Reals]
+    ) -> dict[str, Reals]:
+        """Return the errors and the correlation of all layers, and of each; see `Trials`.
+
+        Parameters
+        ----------
+        shown : mapping of str to (items, units) array
+            Layer -> input or target.
+        """
+        items = len(self.means)
+        every = {n: self._judged(layers[n], shown) for n in self._targets}
+        counted = [n for n in every if layers[n].kind != "compare"]
+        total = joined([every[n] for n in counted if every[n]] or [absent(items)])
+        each = {n: one or absent(items) for n, one in every.items()}
+        named = {f"{n}.{name}": values for n, one in each.items() for name, values in one.items()}
+        return (total if counted else {}) | named
+
+    def _judged(self, layer: NetworkLayer, shown: Mapping[str, Reals]) -> dict[str, Reals]:
+        """Return the statistics of a layer, (items,) each; nothing without a target."""
+        name, off = layer.name, self._lesions
+        if name not in shown or not off.counts[name]:
+            return {}
+        wanted = off.counted(name, shown[name])
+        return target_statistics(*self.of_target(name), wanted, bool(layer.driver))
 
     def _means(self, name: str, layers: Sequence[slice], counts: Sequence[int]) -> Reals:
         """Return the mean of a state over each of some layers, (items, layers)."""

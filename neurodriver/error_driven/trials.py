@@ -14,12 +14,14 @@ from neurodriver.arguments import (
     ArgumentError,
     checked_arguments,
     from_one_on,
+    instance,
     keyed,
     optional,
     text,
     truth,
+    whole_number,
 )
-from neurodriver.errors import RequestError, near, quoted
+from neurodriver.errors import RequestError
 from neurodriver.run.lpu import LPU
 from neurodriver.run.state_reader import StateReader
 from neurodriver.run.state_writer import StateWriter
@@ -27,13 +29,15 @@ from neurodriver.run.state_writer import StateWriter
 from .changes import PathSynapses
 from .circuit import CYCLE, first_units, placed_circuit
 from .context import ContextPath
+from .layers import NetworkLayer
 from .learner import Learner
 from .lesions import Lesions
 from .levels import Levels
-from .network import Network, NetworkLayer
+from .live_parameters import LiveParameters
+from .network import Network
 from .neuron_text import NEVER
+from .shown import Showing
 from .starts import first_weights
-from .statistics import joined, target_statistics
 from .trial_end import ALL, TARGETS, TrialEnd
 
 if TYPE_CHECKING:
@@ -58,6 +62,7 @@ class Trials:
     """A network that runs trial by trial. Its parameters are those of `Trainer`."""
 
     @checked_arguments(
+        network=instance(Network),
         communicator=optional(_a_communicator),
         slow_interval=from_one_on,
         inhibition_interval=from_one_on,
@@ -92,11 +97,14 @@ class Trials:
         self._write_inputs = StateWriter(self.lpu, "Ext", [*self._shows]) if shows else None
         self._write_start = StateWriter(self.lpu, "start")
         self._levels = Levels(network, self.lpu)
+        most = float(np.finfo(self.lpu.simulation.program.dtype).max)
+        self._showing = Showing(network.layers, self._levels.names, most)
         self.synapses = PathSynapses(network, weights, made, self.lpu)
         self.learner = Learner(
             network, self.synapses, self.count, communicator, slow_interval, inhibition_interval
         )
         self.averages = self.learner.averages
+        self._parameters = LiveParameters(network, self.lpu, self.averages, self.synapses, items)
         context = [path for path in network.paths.values() if path.kind == "context"]
         self._context = sorted(
             (ContextPath(network, path) for path in context), key=lambda one: one.cycle
@@ -110,6 +118,8 @@ class Trials:
         self._statistics: dict[str, Reals] | None = None
         self._start = 0
         self._arriving: dict[str, Reals] = {}
+        self._learned = False
+        network.users.add(self)
 
     def __enter__(self) -> Self:
         return self
@@ -122,6 +132,7 @@ class Trials:
 
     def close(self) -> None:
         """Release threads, memory and devices."""
+        self.network.users.discard(self)
         self.synapses.close()
         self.lpu.close()
 
@@ -148,7 +159,7 @@ class Trials:
             For a layer that takes neither input nor target, for another number of values, and for
             values that are not finite.
         """
-        values = {name: self._values(name, given) for name, given in shown.items()}
+        values = {n: self._showing.values(n, given, self.items) for n, given in shown.items()}
         levels = {name: values.pop(name) for name in self._levels.names if name in values}
         self._shown = values
         self._levels.write(levels, self.items)
@@ -166,7 +177,9 @@ class Trials:
         self._start = self.lpu.step + self.network.interval
         self._write_start(self._start)
         self._end, self._statistics, self._arriving = None, None, {}
+        self._learned = False
 
+    @checked_arguments(count=whole_number)
     def cycle(self, count: int = 1) -> None:
         """Run ``count`` cycles of the present trial; those of its interval are the first."""
         self._end = self._statistics = None
@@ -192,8 +205,8 @@ class Trials:
         Returns
         -------
         dict of str to float
-            ``unit_error``, ``error`` and ``correlation`` of the layers with targets. With several
-            items the values are arrays (items,).
+            ``unit_error``, ``error`` and ``correlation`` of the layers with targets; see
+            `statistics`. With several items the values are arrays (items,).
         """
         self.begin(shown)
         self.cycle(self.network.interval + self.network.cycles)
@@ -201,21 +214,29 @@ class Trials:
         found = self.statistics()
         return found if self.items else {n: float(values[0]) for n, values in found.items()}
 
+    @checked_arguments(learn=truth)
     def end(self, learn: bool = True) -> None:
-        """End a trial: with ``learn``, change the averages and the weights."""
+        """End a trial: with ``learn``, change the averages and the weights.
+
+        Raises
+        ------
+        RequestError
+            If weights are to change, and the trial has not run all of its cycles, or more of them,
+            or has changed weights before.
+        """
         if not learn:
             return
+        whole = self.network.interval + self.network.cycles
+        ran = self.lpu.step - self._start + self.network.interval
+        if ran != whole:
+            do = f"run {whole - ran} more by cycle" if ran < whole else "begin another trial"
+            say = f"a trial learns after all of its {whole} cycles, and {ran} have run"
+            raise RequestError(f"end: {say}; {do}, or call end(learn=False)")
+        if self._learned:
+            raise RequestError("end: weights have changed after this trial; begin another one")
+        self._learned = True
         for name in self.learner.learn(self.states()):
             self._populations[name].set("gi_mult", self.learner.averages[name].gi_mult)
-
-    @checked_arguments(selector=text)
-    def set_rate(self, selector: str, lrate: float) -> None:
-        """Set the learning rate of paths for the trials that follow.
-
-        ``selector`` is ``"path"`` for all paths, ``".back"`` for those of a kind, or
-        ``"#InputToHidden"`` for one. Rates that were given with a path change, too.
-        """
-        self.synapses.set_rate(selector, lrate)
 
     @checked_arguments(layer=text)
     def lesion(self, layer: str, units: ArrayLike) -> None:
@@ -235,22 +256,18 @@ class Trials:
         RequestError
             For values that are not bool, or another shape.
         """
-        self.lesions.switch(self._layer(layer), units, self.learner.averages[layer])
+        self.lesions.switch(self._showing.layer(layer), units, self.learner.averages[layer])
         self._end = self._statistics = None
 
     def statistics(self) -> dict[str, Reals]:
-        """Return the errors and the correlation of this trial, (items,) each."""
+        """Return the errors and the correlation of this trial, (items,) each.
+
+        ``error`` is that of all layers with targets together, without those of the kind
+        ``compare``. ``Output.error`` is that of one layer. Layers that were shown no target have
+        NaN.
+        """
         if self._statistics is None:
-            end, layers, off = self.states(), self.network.layers, self.lesions
-            self._statistics = joined(
-                [
-                    target_statistics(
-                        *end.of_target(name), off.counted(name, values), bool(layers[name].driver)
-                    )
-                    for name, values in self._shown.items()
-                    if name in self._targets and off.counts[name]
-                ]
-            )
+            self._statistics = self.states().statistics(self.network.layers, self._shown)
         return dict(self._statistics)
 
     def states(self) -> TrialEnd:
@@ -271,37 +288,5 @@ class Trials:
         self._arriving[receiver] = total = self._arriving.get(receiver, 0.0) + came
         self._populations[receiver].set("CtxtRaw", total[0] if self.items is None else total)
 
-    def _layer(self, name: str) -> NetworkLayer:
-        if name not in self.network.layers:
-            known = [*self.network.layers, *self._levels.names]
-            raise RequestError(f"no layer {quoted(str(name))}{near(str(name), known)}")
-        return self.network.layers[name]
-
-    def _count(self, name: str) -> int:
-        """Return how many values of a layer are shown, or of a modulator."""
-        return 1 if name in self._levels.names else self._layer(name).count
-
     def _clamped_from(self, layer: NetworkLayer) -> int:
         return {"input": 0, "target": self.network.minus}.get(layer.kind, NEVER)
-
-    def _values(self, name: str, given: ArrayLike) -> Reals:
-        """Return the input or target of a layer as an array (items, units); or a level."""
-        count = self._count(name)
-        modulator = name in self._levels.names
-        if not modulator and self._layer(name).hidden:
-            say = f"a {self._layer(name).kind} layer has neither input nor target"
-            raise RequestError(f"layer {quoted(name)}: {say}")
-        try:
-            values = np.asarray(given).astype(np.float64, casting="same_kind", copy=False)
-        except (TypeError, ValueError):
-            values = np.empty(0)
-        several = self.items is not None
-        fits = values.size == self.count * count
-        fits &= values.shape[:1] == (self.count,) if several else True
-        most = np.finfo(self.lpu.simulation.program.dtype).max
-        if not fits or not (np.abs(values) <= most).all():
-            items = f" for each of {self.count} items" if several else ""
-            what, s = ("modulator", "") if modulator else ("layer", "s")
-            want = f"{count} finite number{s} {'is' if modulator else 'are'} needed{items}"
-            raise RequestError(f"{what} {quoted(name)}: {want}, got {given!r:.60}")
-        return values.reshape(self.count, count)

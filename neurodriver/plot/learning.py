@@ -80,8 +80,8 @@ def plot_receptive_fields(
     ----------
     weights : (receivers, senders) array
         As `Trainer.path` returns them; NaN where there is no synapse.
-    shape : (rows, columns) of int
-        Of an image; of the sending layer.
+    shape : (rows, columns) or (py, px, y, x) of int
+        Of the sending layer. With sub-pools, their images stand side by side.
     figure_path : path, optional
         The picture; its ending chooses the format (png, svg, pdf).
     ax : matplotlib axes, optional
@@ -99,26 +99,28 @@ def plot_receptive_fields(
         For a shape of another size, without matplotlib, and when the file cannot be written.
     """
     given = np.asarray(weights, float)
-    if given.ndim != 2 or len(shape) != 2 or given.shape[1] != math.prod(shape):
-        want = "weights (receivers, senders) and a shape (rows, columns) of the senders"
+    if given.ndim != 2 or len(shape) not in (2, 4) or given.shape[1] != math.prod(shape):
+        want = "weights (receivers, senders) and a shape (rows, columns) or (py, px, y, x) of them"
         raise NeurodriverError(
             f"plot_receptive_fields: {want} are needed (got {given.shape} and {tuple(shape)})"
         )
-    rows, columns = shape
+    py, px, y, x = shape if len(shape) == 4 else (1, 1, *shape)
+    rows, columns = py * y, px * x
+    images = given.reshape(-1, py, px, y, x).swapaxes(2, 3).reshape(-1, rows, columns)
     wide = math.ceil(math.sqrt(len(given)))
     high = math.ceil(len(given) / wide)
     sheet = np.full((high * (rows + 1), wide * (columns + 1)), np.nan)
-    for number, field in enumerate(given):
-        y, x = number // wide * (rows + 1), number % wide * (columns + 1)
-        sheet[y : y + rows, x : x + columns] = field.reshape(rows, columns)
+    for number, image in enumerate(images):
+        top, left = number // wide * (rows + 1), number % wide * (columns + 1)
+        sheet[top : top + rows, left : left + columns] = image
     with matplotlib().rc_context(STYLE):
         if ax is None:
             axis = new_figure(5.2, 4.6).subplots()
         else:
             (axis,) = given_axes(ax, ["weights"], "plot_receptive_fields")
-        image = axis.imshow(sheet[:-1, :-1], cmap="viridis", interpolation="nearest")
+        drawn = axis.imshow(sheet[:-1, :-1], cmap="viridis", interpolation="nearest")
         axis.set_axis_off()
-        axis.figure.colorbar(image, ax=axis, label="weight")
+        axis.figure.colorbar(drawn, ax=axis, label="weight")
         return finish(axis.figure, ax, figure_path)
 
 
@@ -127,4 +129,5 @@ def _mean(curves: Sequence[Any]) -> Any:
     whole = np.full((len(curves), max(map(len, curves), default=0)), np.nan)
     for row, curve in zip(whole, curves, strict=True):
         row[: len(curve)] = curve
-    return np.nanmean(whole, axis=0)
+    count = np.count_nonzero(~np.isnan(whole), axis=0)
+    return np.where(count > 0, np.nansum(whole, axis=0) / np.maximum(count, 1), np.nan)

@@ -11,9 +11,9 @@ import pytest
 from error_networks import DRIVE, FULL, GAIN, MAINT, UNITS, calcium, opened, predictor
 
 import neurodriver as nd
-from neurodriver.error_driven import Network, Trainer
+from neurodriver.error_driven import Network, NetworkPath, Trainer
 from neurodriver.error_driven.context import ContextPath
-from neurodriver.error_driven.starts import first_weights
+from neurodriver.error_driven.starts import Weights, first_weights
 
 UNIT = 2.0**-24
 
@@ -275,6 +275,35 @@ def test_paths_within_a_layer_begin_symmetric(kind: str) -> None:
         values, own = (getattr(one, name).reshape(4, 4) for one in (drawn, alone))
         assert np.array_equal(values, np.tril(own) + np.tril(own, -1).T)
         assert name == "linear" or np.abs(own - own.T).max() > 0.01
+
+
+@pytest.mark.parametrize("kind", ["forward", "context", "inhib"])
+def test_synapses_with_a_way_back_begin_symmetric(kind: str) -> None:
+    """Whatever the patterns of both paths are; other synapses keep what was drawn for them."""
+    net = Network(seed=1)
+    low, high = net.layer("Low", "super", 5), net.layer("High", "ct", 6)
+    drawn = np.random.default_rng(0).random((2, 5, 6)) < 0.6
+    paths = net.connect(low, high, drawn[0], kind), net.connect(high, low, drawn[1].T, "back")
+    lateral = np.random.default_rng(1).random((5, 5)) < 0.6
+    within = net.connect(low, low, lateral, "lateral")
+    first = first_weights(net)
+    net.set("path", sym=False)
+    alone = first_weights(net)
+
+    def table(weights: dict[str, Weights], path: NetworkPath, name: str) -> np.ndarray:
+        out = np.zeros((path.pairs.senders, path.pairs.receivers))
+        out[path.pairs.pre, path.pairs.post] = getattr(weights[path.name], name)
+        return out
+
+    for name in ("weight", "linear", "structural"):
+        there, back = (table(first, path, name) for path in paths)
+        own = table(alone, paths[1], name)
+        assert np.array_equal(back, np.where(drawn[0].T & drawn[1].T, there.T, own))
+        assert np.array_equal(there, table(alone, paths[0], name))
+        found, own = (table(weights, within, name) for weights in (first, alone))
+        mirrored = lateral & lateral.T & np.tri(5, k=-1, dtype=bool)
+        assert np.array_equal(found, np.where(mirrored, own.T, own))
+        assert mirrored.sum() > 2 and 5 < (drawn[0] & drawn[1]).sum() < drawn[1].sum()
 
 
 def test_the_reber_grammar_is_learned() -> None:

@@ -12,9 +12,11 @@ from error_networks import LAYERS, UNITS, associator, four_units, patterns, show
 
 import neurodriver as nd
 from neurodriver.codegen.generate import generate
-from neurodriver.error_driven import Network, Table, Trainer, circuit_of, stop_after_zero
+from neurodriver.error_driven import Log, Network, Table, Trainer, circuit_of, stop_after_zero
 from neurodriver.error_driven.circuit import placed_circuit
+from neurodriver.error_driven.contrast import contrast, linear_of
 from neurodriver.error_driven.neuron_text import PARAMETERS
+from neurodriver.error_driven.starts import first_weights
 from neurodriver.plan.compile import compile_circuit
 from neurodriver.plan.target import CUDA
 
@@ -213,6 +215,32 @@ def test_learning_of_four_units(rates: bool) -> None:
             assert np.array_equal(carried(sim, "HiddenToOutput"), scaled(sim, "Hidden", "Output"))
 
 
+def test_a_trial_ends_once() -> None:
+    """Weights change after all of its cycles, neither earlier, nor later, nor again."""
+    net = four_units()
+    net.interval = 10
+    with Trainer(net) as sim, Trainer(net) as other:
+        sim.begin(shown(0))
+        for cycles, message in (
+            (150, "after all of its 210 cycles, and 150 have run; run 60 more by cycle"),
+            (61, "after all of its 210 cycles, and 211 have run; begin another trial"),
+        ):
+            sim.cycle(cycles)
+            with pytest.raises(nd.NeurodriverError, match=message):
+                sim.end()
+            sim.end(learn=False)
+        assert sim.trials == 0
+        for one in (sim, other):
+            one.begin(shown(1))
+        sim.cycle(210)
+        sim.end()
+        other.cycle(210)
+        other.end()
+        with pytest.raises(nd.NeurodriverError, match="weights have changed after this trial"):
+            other.end()
+        assert sim.trials == other.trials == 1
+
+
 def full(slow: int, **options: Any) -> Trainer:
     """Return the network with all units connected, and first weights of its own."""
     sim = Trainer(four_units(nd.AllToAll()), slow_interval=slow, **options)
@@ -306,6 +334,39 @@ def test_weights_in_a_file(tmp_path: Path) -> None:
             third.load(tmp_path / "weights.h5")
 
 
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_trials_without_a_target(order: tuple[int, int]) -> None:
+    """Their rows have NaN, and the row of an epoch has means over the others."""
+    trials = {"Input": UNITS[0], "Output": UNITS[0]}, {"Input": UNITS[1]}
+    names = "unit_error", "error", "correlation", "Output.error"
+    with Trainer(four_units()) as sim:
+        log = sim.train([trials[i] for i in order], 1, 2)
+        for name in names:
+            assert np.isnan(log["trial"][name]).tolist() == [i == 1 for i in order]
+            assert log["epoch"][name][0] == np.nansum(log["trial"][name])
+        without = sim.test(trials[1:], 1)
+        assert np.isnan([without["epoch"][name][0] for name in names]).all()
+        assert without.zero_epochs == 0 and without.first_zero is None
+    log = Log()
+    log.add("epoch", {"epoch": 0})
+    log.add("epoch", {"epoch": 1, "error": 0.0})
+    assert np.array_equal(log["epoch"]["error"], [np.nan, 0.0], equal_nan=True)
+
+
+def test_targets_for_statistics_alone() -> None:
+    """A compare layer has errors of its own, and those of target layers do not count them."""
+    net = four_units()
+    net.layer("Check", "compare", 4)
+    net.connect("Hidden", "Check", nd.OneToOne())
+    with Trainer(net) as sim:
+        for check in (1 - UNITS[0], 1 - UNITS[1]):
+            found = sim.trial({**shown(0), "Check": check}, learn=False)
+            assert all(found[n] == found[f"Output.{n}"] for n in ("unit_error", "correlation"))
+            wrong = (sim.get("Check", "ActM") > 0.5) != (check > 0.5)
+            assert found["Check.unit_error"] == wrong.mean() != found["unit_error"]
+            assert found["Check.error"] == wrong.any()
+
+
 def trained(threads: int) -> tuple[Any, ...]:
     """Return what four patterns leave after a short training."""
     rng = np.random.default_rng(3)
@@ -380,8 +441,69 @@ def test_rules_of_parameters() -> None:
     net.set(".super", gi=5.0)
     got = [net.parameters(layer)["gi"] for layer in net.layers.values()]
     assert got == [0.9, 5.0, 4.0, 0.65]
-    assert net.parameters(net.paths["OutputToHidden2"])["rel"] == 0.3
+    assert net.parameters(net.paths["OutputToHidden2"]) == net.parameters("OutputToHidden2")
+    assert net.parameters("OutputToHidden2")["rel"] == 0.3
     assert net.parameters(net.paths["Hidden1ToHidden2"])["rel"] == 1.0
+
+
+def test_rules_of_classes() -> None:
+    """A class selects as a kind does: of both the later counts, and a name counts more."""
+    net = Network(minus=np.int64(20), plus=np.int64(10))
+    net.layer("a", "super", 2, cls="early wide")
+    net.layer("b", "super", 2, cls="wide")
+    net.connect_both("a", "b", cls="slow")
+    net.set(".wide", gi=2, fb=0.2)
+    net.set(".early", gi=3)
+    net.set("#b", fb=0.3)
+    net.set(".super", fb=0.4)
+    net.set(".slow", lrate=0.01)
+    assert [net.parameters(n)["gi"] for n in "ab"] == [3, 2]
+    assert [net.parameters(n)["fb"] for n in "ab"] == [0.4, 0.3]
+    assert [net.parameters(n)["lrate"] for n in ("aTob", "bToa")] == [0.01, 0.01]
+    net.set(".wide", gi=4)
+    assert net.parameters("a")["gi"] == 4
+    for wrong, message in (
+        (lambda: net.layer("c", "super", 2, cls="slow"), "a class of both layers and paths"),
+        (lambda: net.layer("c", "super", 2, cls="back"), "'back' is the name of a kind"),
+        (lambda: net.layer("c", "super", 2, cls=3), r"blanks separate several classes \(got 3\)"),
+        (lambda: net.set(".wider", gi=1), r"no kind or class 'wider' \(did you mean 'wide'\?\)"),
+    ):
+        with pytest.raises(nd.CircuitError, match=message):
+            wrong()
+
+
+def test_selectors_while_it_runs() -> None:
+    """They have the bits of values that were given before; rates are relative to their bases."""
+    given = four_units(nd.AllToAll())
+    given.set(".forward", lrate=0.02, synapse_threshold=0.1)
+    given.set(".super", gi=1.2, fb=0.7)
+    with Trainer(given) as sim, Trainer(four_units(nd.AllToAll())) as other:
+        other.set(".forward", lrate=0.02, synapse_threshold=0.1)
+        other.set(".super", "gi", 1.2)
+        other.set("Hidden", fb=0.7)
+        for one in (sim, other):
+            one.trial(shown(0))
+        assert sim.get("Hidden", "Vm").tobytes() == other.get("Hidden", "Vm").tobytes()
+        assert sim.path("Input", "Hidden").tobytes() == other.path("Input", "Hidden").tobytes()
+        assert sim.rates == other.rates
+        assert sim.rates == {"InputToHidden": 0.02, "HiddenToOutput": 0.02, "OutputToHidden": 0.04}
+        sim.set_rate(".back", 0.1)
+        for factor in (0.5, 0.25):  # of the base, not of each other
+            sim.set_rate("path", factor=factor)
+            assert [*sim.rates.values()] == [0.02 * factor, 0.02 * factor, 0.1 * factor]
+        for wrong, message in (
+            (lambda: sim.set(".forward", rel=1), r"rel: it is fixed when the trainer is made"),
+            (lambda: sim.set("layer", nominal=1), r"nominal: it is fixed when the trainer"),
+            (lambda: sim.set("layer", gi=-1), r"gi: must be"),
+            (lambda: sim.set("layer", d2=1), r"d2: no unit of these layers has it"),
+            (lambda: sim.set("#Hiden", gi=1), r"no layer or path 'Hiden' \(did you mean 'Hidden'"),
+            (lambda: sim.set("Hidden"), r"a parameter and its value are needed"),
+            (lambda: sim.set_rate("path"), r"lrate or factor is needed"),
+            (lambda: sim.set_rate("path", factor=-1), r"factor must be at least 0"),
+            (lambda: sim.set_rate("path", factor="a"), r"factor must be a finite number"),
+        ):
+            with pytest.raises(nd.NeurodriverError, match=message):
+                wrong()
 
 
 def flat_pools() -> Network:
@@ -389,6 +511,12 @@ def flat_pools() -> Network:
     net = Network()
     net.layer("a", "super", (4, 2), pool_inhibits=True)
     return net
+
+
+def used(net: Network, change: Callable[[Network], Any]) -> None:
+    """Change a network while a trainer has it."""
+    with Trainer(net):
+        change(net)
 
 
 FAULTS: dict[str, Callable[[Any], Any]] = {
@@ -418,6 +546,23 @@ FAULTS: dict[str, Callable[[Any], Any]] = {
     "tau_average: must be at least 1 (got 0)": lambda n: n.set("layer", tau_average=0),
     "must be a multiple of 10 cycles (got 55)": lambda n: Network(minus=55),
     "a trial has at most 200 cycles": lambda n: Network(minus=200),
+    "set('layer'): a trainer has built the network": lambda n: used(
+        n, lambda n: n.set("layer", gi=1)
+    ),
+    "layer 'a': a trainer has built the network": lambda n: used(
+        n, lambda n: n.layer("a", "super", 1)
+    ),
+    "connect('Input', 'Output'): a trainer has": lambda n: used(
+        n, lambda n: n.connect("Input", "Output")
+    ),
+    "inhibit_as('Hidden1'): a trainer has": lambda n: used(
+        n, lambda n: n.inhibit_as("Hidden1", "Hidden2")
+    ),
+    "no layer or path 'Outputs' (did": lambda n: n.parameters("Outputs"),
+    "network must be a Network, got 'x'": lambda n: Trainer("x"),  # type: ignore[arg-type]
+    "the network has no layers": lambda n: Trainer(Network()),
+    "no table 'epochs' (did you mean 'epoch'?)": lambda n: Log()["epochs"],
+    "no table 'x'; there are 'trial', 'epoch'": lambda n: Log().to_pandas("x"),
     "items: a whole number from 1 on (got 0)": lambda n: Trainer(n, items=0),
     "'a', pool_inhibits: a shape (py, px, y, x) is needed (got (4, 2))": lambda n: circuit_of(
         flat_pools()
@@ -442,6 +587,38 @@ def test_structural_weights_above_the_default() -> None:
     assert links.plasticity is not None and links.plasticity.values["w_max"] == most
 
 
+def test_linear_and_structural_weights_are_set() -> None:
+    """The weight of each synapse follows from both, and so does what its spikes carry."""
+    linear, structural = np.random.default_rng(0).uniform(0.3, 0.7, (2, 4, 4))
+    with Trainer(four_units(nd.AllToAll())) as sim:
+        sim.set_weights("Hidden", "Output", linear, name="LWt")
+        sim.set_weights("Hidden", "Output", structural, name="SWt")
+        weight = structural * contrast(linear)
+        for name, values in (("LWt", linear), ("SWt", structural), ("Wt", weight)):
+            assert np.array_equal(sim.path("Hidden", "Output", name), values)
+        sent = sim.synapses.carried("HiddenToOutput")
+        assert np.array_equal(sent, weight.ravel())
+        sim.set_weights("Hidden", "Output", 0.9 * weight)
+        assert np.allclose(sim.path("Hidden", "Output", "LWt"), linear_of(0.9 * weight, structural))
+
+
+def test_structural_weights_have_the_mean_of_the_path() -> None:
+    """Those of each receiver with several connections, also without variation of their own."""
+    net = Network()
+    net.layer("a", "super", 3)
+    net.layer("b", "super", 3)
+    several = np.array([[1, 1, 0], [0, 1, 0], [0, 1, 1]], bool)  # one, three and one
+    net.connect("a", "b", several, spct=1, sym=False)
+    net.connect("b", "a", spct=0, mean=0.4, sym=False)
+    first = first_weights(net)
+    drawn, plain = first["aTob"], first["bToa"]
+    assert drawn.structural[1:4].mean() == pytest.approx(0.5)
+    kept = drawn.structural[[0, 4]]  # equal to the weights, whose linear weights are 0.5
+    assert np.array_equal(kept, drawn.weight[[0, 4]]) and np.abs(kept - 0.5).min() > 0.01
+    assert np.allclose(plain.structural, 0.4)
+    assert np.allclose(plain.weight, 0.4 * contrast(plain.linear)) and np.ptp(plain.weight) > 0.1
+
+
 def test_what_is_shown_is_checked(plain: Trainer) -> None:
     """Before anything is set."""
     for given, message in (
@@ -455,6 +632,17 @@ def test_what_is_shown_is_checked(plain: Trainer) -> None:
         with pytest.raises(nd.NeurodriverError) as error:
             plain.begin(given)  # type: ignore[arg-type]
         assert message in str(error.value)
+    with pytest.raises(nd.NeurodriverError, match="count must be a whole number"):
+        plain.cycle("a")  # type: ignore[arg-type]
+    for name, value, message in (
+        ("LWt", 1.1, "linear weights lie between 0 and 1"),
+        ("SWt", 0.9, "structural weights lie between 0.2 and 0.8"),
+        ("DWt", 0.0, "no 'DWt' can be set; Wt, LWt, SWt can"),
+    ):
+        with pytest.raises(nd.NeurodriverError, match=message):
+            plain.set_weights("Input", "Hidden", np.full((4, 4), value), name=name)
+    with pytest.raises(nd.NeurodriverError, match="'InputToHidden': numbers are needed, got 'a'"):
+        plain.set_weights("Input", "Hidden", "a")
     plain.set("Hidden", "gi", 1.25)
     plain.set("Hidden", "Vm", np.full((2, 2), -65.0))
     assert (plain.get("Hidden", "gi") == 1.25).all() and (plain.get("Hidden", "Vm") == -65).all()

@@ -23,6 +23,7 @@ from neurodriver.error_driven import (
     Trainer,
     UniformRandom,
 )
+from neurodriver.errors import CircuitWarning
 from neurodriver.plot import plot_learning, plot_receptive_fields
 
 
@@ -79,6 +80,33 @@ def test_what_items_are_shown() -> None:
             sim.test(both, trials=3)
         with pytest.raises(nd.NeurodriverError, match="values of equal layers"):
             sim.test([shown(0), {"Input": UNITS[0]}], trials=2)
+
+
+def test_what_an_environment_yields_is_checked() -> None:
+    """As in a single trial; nothing of what is given is left out."""
+    eight = np.tile(UNITS, (2, 1))
+    ragged = [[1.0, 2.0], [3.0]]
+    for items in (None, 2):
+        each = "" if items is None else " for each of 2 items"
+        with Trainer(side_by_side(), items=items) as sim:
+            for given in (eight, "abc", ragged, 1.0):
+                say = f"'Input': 4 finite numbers are needed{each}, got"
+                with pytest.raises(nd.NeurodriverError, match=say):
+                    sim.train([{"Input": given, "Output": given}], 1, 8)  # type: ignore[dict-item]
+            with pytest.raises(nd.NeurodriverError, match="must be a mapping of layers"):
+                sim.train([shown(0), UNITS[0]], 1, 2)  # type: ignore[list-item]
+            assert sim.trials == (items is None)
+
+
+def test_a_list_begins_anew() -> None:
+    """After its last trial, within and between epochs; an iterator ends, which is told."""
+    trials = [shown(unit) for unit in (0, 1, 3)]
+    with Trainer(side_by_side()) as sim, Trainer(side_by_side()) as other:
+        assert len(sim.train(trials, epochs=2, trials=4).rows("trial")) == 8
+        with pytest.warns(CircuitWarning, match="ended in epoch 1, after 3 of its 5 trials"):
+            log = other.train(iter([*trials, *trials, *trials[:2]]), epochs=3, trials=5)
+        assert len(log.rows("trial")) == 8
+        assert sim.path("Input", "Hidden").tobytes() == other.path("Input", "Hidden").tobytes()
 
 
 def test_sub_pools() -> None:
@@ -173,6 +201,52 @@ def test_the_strongest_inhibition_of_layers() -> None:
     for wrong in (("b",), ("b", "b"), ("b", "z")):
         with pytest.raises(nd.CircuitError, match=r"other layers are needed|no layer 'z'"):
             net.inhibit_as(*wrong)
+
+
+def named_inhibition() -> Network:
+    """Return a network of four units whose hidden layer gets the inhibition of its output."""
+    net = four_units(nd.AllToAll())
+    net.set("layer", clears=0, fs_threshold=0.01)
+    net.inhibit_as("Hidden", "Output")
+    return net
+
+
+@pytest.mark.parametrize(
+    ("layer", "name", "value"),
+    [("Output", "gi", 5.0), ("Output", "tau_fs", 12.0), ("Output", "decay_act", 1.0),
+     ("Hidden", "gi_mult", 0.5), ("Hidden", "clears", 1)],
+)  # fmt: skip
+def test_parameters_while_it_runs(layer: str, name: str, value: float, tmp_path: Path) -> None:
+    """They have the same effect as before the build, also on layers that read the inhibition."""
+    before = named_inhibition()
+    before.set(f"#{layer}", **{name: value})
+    left = []
+    with Trainer(before) as given, Trainer(named_inhibition()) as sim, Trainer(before) as usual:
+        sim.set(layer, name, value)
+        for one in (given, sim):
+            log = one.train([shown(0), shown(1)], 1, 2)
+            one.save(tmp_path / "weights.h5")
+            usual.load(tmp_path / "weights.h5")
+            kept = usual.averages[layer].gi_mult
+            left.append([one.get(n, "Vm").tobytes() for n in ("Hidden", "Output")])
+            assert log["epoch"][f"{layer}.GiMult"] == kept == (value if name == "gi_mult" else 1)
+    assert left[0] == left[1]
+
+
+def test_parameters_that_a_layer_has_once() -> None:
+    """Units and items cannot differ in them; some are read only when the trainer is made."""
+    with Trainer(named_inhibition(), items=2) as sim:
+        sim.set("Output", "gi", [[1.0] * 4, [2.0] * 4])  # each item has its own
+        found = np.ravel(sim.lpu["Output_inhibition"].get("gi"))
+        assert found.tolist() == [1.0, 2.0]
+        for layer, name, value, message in (
+            ("Output", "gi", [1, 2, 3, 4], "one value for all units of the layer is needed"),
+            ("Hidden", "gi_mult", [1, 2, 1, 1], "one value for all units and items is needed"),
+            ("Hidden", "trg_rate", 0.1, "'Hidden', trg_rate: it is fixed when the trainer is made"),
+            ("Hidden", "gi", "strong", "numbers are needed, got 'strong'"),
+        ):
+            with pytest.raises(nd.NeurodriverError, match=message):
+                sim.set(layer, name, value)
 
 
 def inhibition(
@@ -296,6 +370,9 @@ def test_patterns_of_sub_pools() -> None:
     assert set(zip(forward.pairs.pre, forward.pairs.post, strict=True)) == set(
         zip(back.pairs.post, back.pairs.pre, strict=True)
     )
+    net.layer("one", "super", (3, 2))
+    whole = net.connect("a", "one", PoolTile((2, 2)))
+    assert len(whole.pairs) == 4 * 2 * 6 and len(net.connect("one", "a", PoolTile()).pairs) > 0
     net.layer("c", "super", 4)
     with pytest.raises(nd.CircuitError, match=r"'aToc': the pattern needs layers of shape \(py"):
         net.connect("a", "c", PoolTile())
@@ -303,6 +380,31 @@ def test_patterns_of_sub_pools() -> None:
         net.connect("b", "a", PoolOneToOne(), "inhib")
     with pytest.raises(nd.CircuitError, match=r"share is in \(0, 1\] \(got 0\)"):
         net.connect("b", "a", UniformRandom(0), "inhib")
+
+
+def test_random_patterns_are_drawn_for_each_path() -> None:
+    """The draw depends on the network's seed, the path and the pattern's seed, and repeats."""
+
+    def drawn(seed: int, names: str, of_pattern: int) -> bytes:
+        net = Network(seed=seed)
+        for name in names:
+            net.layer(name, "super", 20)
+        path = net.connect(*names, UniformRandom(0.3, of_pattern))
+        assert (np.diff(path.pairs.first) == 6).all()
+        return path.pairs.pre.tobytes()
+
+    assert drawn(0, "ab", 0) == drawn(0, "ab", 0)
+    assert (
+        len({drawn(*one) for one in ((0, "ab", 0), (1, "ab", 0), (0, "ac", 0), (0, "ab", 1))}) == 4
+    )
+    net = Network()
+    net.layer("a", "super", 20)
+    within = net.connect("a", "a", UniformRandom(0.5), "lateral").pairs
+    assert (within.pre != within.post).all() and (np.diff(within.first) == 10).all()  # of 19
+    assert len(net.connect("a", "a", UniformRandom(1, autapses=True), "inhib").pairs) == 20 * 20
+    net.layer("b", "super", 4)
+    with pytest.raises(nd.CircuitError, match=r"'bToa': .*0.1 of 4 senders are round\(0.4\) = 0"):
+        net.connect("b", "a", UniformRandom(0.1))
 
 
 def test_patterns_of_places() -> None:
@@ -357,6 +459,14 @@ def test_figures_of_a_training(tmp_path: Path) -> None:
     assert made.read_text(encoding="utf-8").count('<g id="line2d_') > 3
     fields = plot_receptive_fields(np.eye(6)[:5], (2, 3), tmp_path / "fields.png")
     assert fields.stat().st_size > 1000
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    axis = plot_receptive_fields(np.arange(36.0)[None], (2, 2, 3, 3), ax=pyplot.figure().subplots())
+    drawn = axis.images[0].get_array()
+    assert np.array_equal(drawn[:3], np.hstack([np.arange(9.0).reshape(3, 3) + n for n in (0, 9)]))
+    some = logs[1]["epoch"][["error"]]
+    assert [*some] == ["error"] and np.array_equal(some["error"], [1, 0.75, 0.25])
+    with pytest.raises(nd.NeurodriverError, match=r"no column 'errors' \(did you mean 'error'\?\)"):
+        logs[1]["epoch"][["errors"]]
     with pytest.raises(nd.NeurodriverError, match=r"no column 'errors' \(did you mean 'error'\?\)"):
         plot_learning(logs, tmp_path / "none.png", ["errors"])
     with pytest.raises(nd.NeurodriverError, match=r"are needed \(got \(6, 6\) and \(2, 2\)\)"):

@@ -27,7 +27,7 @@ from neurodriver.backends.synapse_sets import HostSynapses
 from neurodriver.codegen.generate import generate
 from neurodriver.codegen.simt.device import Part, device_text
 from neurodriver.codegen.simt.shape import Shape
-from neurodriver.error_driven import Trainer, circuit_of
+from neurodriver.error_driven import Network, Trainer, circuit_of
 from neurodriver.error_driven.striatum import (
     LEVELS,
     MATRIX_PARAMETERS,
@@ -145,6 +145,20 @@ def test_the_action_that_was_taken_learns(dopamine: float, grows: str, shrinks: 
     for name, change in moved.items():
         assert np.abs(change[3:]).mean() < 0.1 * abs(taken[name])
         assert not change[:, 2].any()  # the part of the cue that was not shown
+
+
+def test_without_dopamine_nothing_drifts() -> None:
+    """Units of the striatum have no target averages that slow changes approach."""
+    net = Network()
+    cue, go = net.layer("Cue", "input", 4, nominal=0.5), net.layer("Go", "matrix", 4)
+    net.connect(cue, go, kind="striatal")
+    with Trainer(net, slow_interval=2) as sim:
+        before = sim.path("Cue", "Go"), sim.get("Go", "TrgAvg")
+        for _ in range(4):
+            sim.trial({"Cue": np.ones(4)})
+        assert np.array_equal(sim.path("Cue", "Go"), before[0])
+        assert np.array_equal(sim.get("Go", "TrgAvg"), before[1])
+        assert sim.get("Go", "CaP").max() > 1e-3
 
 
 def test_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
