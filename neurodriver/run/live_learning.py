@@ -114,7 +114,15 @@ class LearningConnections(SynapseChoice):
         While they do not learn, spikes carry the weights. Traces of neurons go on, and numbers of
         synapses stay. What happens meanwhile is never learned. A rule that never changes weights,
         such as `ShortTerm`, does not learn: what its spikes carry stays as it is.
+
+        Raises
+        ------
+        NeurodriverError
+            For anything but True or False.
         """
+        if not isinstance(on, bool | np.bool_):
+            want = f"learn takes True or False, got {on!r:.60}"
+            raise NeurodriverError(f"'{self.name}': {want}")
         synapses = self._synapses()
         synapses.learn(bool(on) or not synapses.rule.changes_weights(), self._simulation().step)
 

@@ -34,10 +34,29 @@ class CopiedLearningConnections(LearningConnections):
         """Whether the synapses of all copies learn; see `learn`."""
         return all(one.learning for one in self._each())
 
-    def learn(self, on: bool = True) -> None:
-        """Let the synapses of all copies learn, or not; see `LearningConnections.learn`."""
-        for one in self._each():
-            one.learn(on)
+    def learn(self, on: ArrayLike = True) -> None:
+        """Let the synapses of the copies learn, or not; see `LearningConnections.learn`.
+
+        Parameters
+        ----------
+        on : bool or (copies,) bool
+            For all copies, or for each of them.
+
+        Raises
+        ------
+        NeurodriverError
+            For anything else. No copy has been changed then.
+        """
+        copies = self._each()
+        try:
+            given = np.asarray(on)
+        except ValueError:  # lists of unequal lengths
+            given = np.asarray(None)
+        if given.dtype != np.bool_ or given.shape not in ((), (len(copies),)):
+            want = f"learn takes True or False, or {len(copies)} of them, got {on!r:.60}"
+            raise NeurodriverError(f"'{self.name}': {want}")
+        for one, learns in zip(copies, np.broadcast_to(given, (len(copies),)), strict=True):
+            one.learn(bool(learns))
 
     def call(self, name: str, /, **given: ArrayLike) -> None:
         """Run a text of the rule in all copies; see `LearningConnections.call`.

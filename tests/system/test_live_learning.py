@@ -328,6 +328,22 @@ def test_synapses_of_copies_are_read_and_set() -> None:
         assert np.array_equal(each.get(), before)
 
 
+@pytest.mark.parametrize("given", ["no", 1, None, [False], [[True, False]], [True, 0], [[], [1]]])
+def test_learning_is_a_bool_or_one_of_each_copy(given: Any) -> None:
+    """Anything else is refused, and nothing is changed."""
+    with learning(Pairs(), batch=2) as lpu:
+        each = lpu["learning"]
+        each.learn([False, True])
+        assert [one["learning"].learning for one in lpu.copies] == [False, True]
+        with pytest.raises(nd.NeurodriverError, match="'learning': learn takes True or False, or 2"):
+            each.learn(given)
+        with pytest.raises(nd.NeurodriverError, match="'learning': learn takes True or False, got"):
+            lpu.copies[0]["learning"].learn(given)
+        assert [one["learning"].learning for one in lpu.copies] == [False, True]
+        each.learn(np.True_)
+        assert each.learning
+
+
 def test_copies_with_bounds_of_their_own() -> None:
     """A weight that one copy takes is refused where it is above the bound of another copy."""
     with learning(Pairs(w_max=np.full(SYNAPSES, 2.0)), batch=2) as lpu:
