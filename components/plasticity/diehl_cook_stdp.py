@@ -33,4 +33,9 @@ class DiehlCookSTDP(Plasticity):
     bounds = (0.0, "w_max")
     on_arrival = "send(weight); weight = clip(weight - nu_pre * y1);"
     on_spike = "weight = clip(weight + nu_post * x * y2);"
-    every = {"interval": "sum_of_weights = sum(weight); weight *= total / sum_of_weights;"}
+    every = {
+        "interval": """
+            sum_of_weights = sum(weight);
+            weight *= sum_of_weights != 0 ? total / sum_of_weights : 1;
+        """
+    }

@@ -20,4 +20,9 @@ class NormalisedSTDP(PairSTDP):
         "interval": Parameter("ms", default=100.0, above=0.0, doc="between two scalings"),
         "total": Parameter("", default=1.0, above=0.0, doc="sum of the weights of a target"),
     }
-    every = {"interval": "sum_of_weights = sum(weight); weight *= total / sum_of_weights;"}
+    every = {
+        "interval": """
+            sum_of_weights = sum(weight);
+            weight *= sum_of_weights != 0 ? total / sum_of_weights : 1;
+        """
+    }
