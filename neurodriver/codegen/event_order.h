@@ -2,6 +2,11 @@
  * for C++ and CUDA C++. */
 #include "event.h"
 
+/* What is counted for the user: values that were clamped when they were sent, those that are not a
+ * number, and sums of intervals that are too large; of the last one its number, its value and the
+ * range, as bits. */
+enum { ND_CLAMPED, ND_UNDEFINED, ND_OVERFLOWN, ND_WHICH_SUM, ND_VALUE_OF_SUM, ND_RANGE_OF_SUM };
+
 template <class Rule> struct nd_order {
     static const int MODULATORS = Rule::MODULATORS;
 

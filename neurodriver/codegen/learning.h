@@ -97,7 +97,7 @@ struct nd_learning : nd_histories<Rule, depth> {
     real *own[OWN];             /* weight, then the variables of each synapse */
     int *arrivals;              /* (rows, 2) */
     real *pre[PRE + 1];         /* (rows, 2) */
-    long long *clamped;
+    long long *counts;          /* of what the user is told: `event_order.h` */
     real *level;                /* modulators after their last doses, */
     int *dosed;                 /* and the steps of these */
     int doses_of = -1;          /* the modulator whose text runs at a dose, */
@@ -246,12 +246,20 @@ struct nd_learning : nd_histories<Rule, depth> {
             beyond += value != sent[l];
             units[l] = value * units_in(b.place[l]);
         }
-        *clamped += beyond;
+        if (__builtin_expect(beyond, 0)) count(sent, units, beyond);
         for (int l = 0; l < b.count; ++l) {
             const unsigned q = b.slot[l];
             slots[q] += (Slot)__builtin_llrint(units[l]) * b.source[b.of[l]].count;
             if (dirty) dirty[q / ND_LANES] = ND_DIRTY;
         }
+    }
+
+    /* Count the values that were clamped, and those that are not a number: of these nothing arrives. */
+    __attribute__((noinline, cold)) void count(const real *sent, real *units, int beyond)
+    {
+        for (int l = 0; l < b.count; ++l)
+            if (sent[l] != sent[l]) units[l] = 0, --beyond, ++counts[ND_UNDEFINED];
+        counts[ND_CLAMPED] += beyond;
     }
 
     ND_METHOD real units_in(int j) const { return per_unit ? per_unit[j] : one_per_unit; }

@@ -120,7 +120,8 @@ class LearningConnections(SynapseChoice):
         NeurodriverError
             For anything but True or False.
         """
-        if not isinstance(on, bool | np.bool_):
+        given: object = on
+        if not isinstance(given, bool | np.bool_):
             want = f"learn takes True or False, got {on!r:.60}"
             raise NeurodriverError(f"'{self.name}': {want}")
         synapses = self._synapses()

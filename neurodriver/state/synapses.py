@@ -192,8 +192,25 @@ class Synapses:
 
     def clamped(self) -> int:
         """Return how many values were too large to be sent."""
+        return self.counts()[0]
+
+    def counts(self) -> tuple[int, int, int]:
+        """Return how many values were too large to be sent, or no numbers, and sums too large."""
+        clamped, undefined, overflown = self._counted()[:, :3].sum(axis=0).tolist()
+        return clamped, undefined, overflown
+
+    def largest_sum(self) -> tuple[int, float, float]:
+        """Return a sum that was too large: its number in texts of intervals, value and range."""
+        row = next(row for row in self._counted() if row[2])
+        value, limit = row[4:6].view(np.float64).tolist()
+        return int(row[3]), value, limit
+
+    def _counted(self) -> Numbers:
+        """Return what threads have counted, (n, 8): see ``event_order.h``."""
+        none = np.zeros((0, 8), np.int64)
         parts = [part for part in self.parts if part.of_events]
-        return sum(int(self.backend.array(part.key("clamped")).sum()) for part in parts)
+        own = (self.backend.array(part.key("clamped")).reshape(-1, 8) for part in parts)
+        return np.concatenate([none, *(one.astype(np.int64) for one in own)])
 
     def modulators(self) -> tuple[NDArray[Any], Numbers]:
         """Return the levels of modulators after their last doses, and the steps of these.

@@ -335,7 +335,9 @@ def test_learning_is_a_bool_or_one_of_each_copy(given: Any) -> None:
         each = lpu["learning"]
         each.learn([False, True])
         assert [one["learning"].learning for one in lpu.copies] == [False, True]
-        with pytest.raises(nd.NeurodriverError, match="'learning': learn takes True or False, or 2"):
+        with pytest.raises(
+            nd.NeurodriverError, match="'learning': learn takes True or False, or 2"
+        ):
             each.learn(given)
         with pytest.raises(nd.NeurodriverError, match="'learning': learn takes True or False, got"):
             lpu.copies[0]["learning"].learn(given)

@@ -201,7 +201,7 @@ class LearningText:
             "unswept": self._pointer("unswept", "int"),
             "arrivals": f"{self._pointer('arrivals', 'int')} + 2 * nd_rows * nd_u",
             "swept": f"{self._pointer('swept_step', 'long long')} + 8 * nd_u",
-            "clamped": f"{self._pointer('clamped', 'long long')} + 8 * nd_u",
+            "counts": f"{self._pointer('clamped', 'long long')} + 8 * nd_u",
             "level": f"{self._pointer('level', 'real')} + 8 * nd_u",
             "dosed": f"{self._pointer('dosed', 'int')} + 8 * nd_u",
             "learns": f"{self._pointer('learning', 'const long long')}[0] != 0",

@@ -151,7 +151,7 @@ class _LearningText:
             "pieces": self._pointer("pieces", "uint4"),
             "most_pieces": self._size("pieces"),
             "swept": self._pointer("swept_step", "long long"),
-            "clamped": self._pointer("clamped", "unsigned long long"),
+            "counts": self._pointer("clamped", "unsigned long long"),
             "learns": f"{self._pointer('learning', 'const long long')}[0] != 0",
             "slots": a.pointer(self.spec.connection(self.access, "slots"), slot),
             "turns": f"(unsigned){a.integer(self.spec.size(self.access, 'depth'))}",

@@ -21,7 +21,7 @@ struct nd_learning_pieces : nd_learning_catch_up<Synapses, Intervals, Code, Slot
     static const int BESIDE = Synapses::BESIDE;
     template <int N> using Held = nd_held<Rows::OWN, Synapses::POST, N>;
     using Rows::PRE, Rows::OWN, Rows::synapses, Rows::row_of, Rows::warp, Rows::warps, Rows::code, Rows::own, Rows::from;
-    using Rows::advance, Rows::put_source, Rows::found, Rows::pieces, Rows::most_pieces, Rows::swept, Rows::clamped;
+    using Rows::advance, Rows::put_source, Rows::found, Rows::pieces, Rows::most_pieces, Rows::swept, Rows::counts;
     using Rows::learns, Rows::slots, Rows::turns, Rows::width, Rows::per_unit, Rows::one_per_unit;
     using Rows::largest, Rows::source, Rows::rows, Rows::longest;
 
@@ -143,7 +143,16 @@ struct nd_learning_pieces : nd_learning_catch_up<Synapses, Intervals, Code, Slot
             const real units = nd_rint(value * units_in(place[i]));
             nd_add((unsigned)at, (unsigned)length, slots + (now + (unsigned)place[i]), (int)units, count, policy);
         }
-        if (beyond) atomicAdd(clamped, (unsigned long long)beyond);
+        if (beyond) count_beyond(sent, length, beyond);
+    }
+
+    /* Count the values that were clamped, and those that are not a number: of these nothing arrives. */
+    ND_MEMBER void count_beyond(const real *sent, int length, int beyond)
+    {
+        int undefined = 0;
+        for (int i = 0; i < BESIDE; ++i) undefined += i * ND_WARP + nd_lane() < length && sent[i] != sent[i];
+        if (undefined) atomicAdd(counts + ND_UNDEFINED, (unsigned long long)undefined);
+        if (beyond > undefined) atomicAdd(counts + ND_CLAMPED, (unsigned long long)(beyond - undefined));
     }
 
     /* Call a function for each chunk of synapses of each row: it gets row, back, first and past. */
