@@ -27,11 +27,16 @@ template <class Rule> struct nd_order {
     /* Whether an arrival in step n knows nothing of a spike that the synapse sees in step `latest`. */
     ND_METHOD static bool skips(int n, int latest) { return Rule::SPIKE_FIRST && !Rule::PAIR && latest == n; }
 
-    /* Steps from the last event of any kind to step t: an arrival, a spike, or a dose. */
-    ND_METHOD static int elapsed(int t, int arrival, int spike, const int *dosed)
+    /* Steps from the last event of any kind to step t: an arrival, a spike, a dose, or a text of an
+     * interval, which comes first in its step; `before` is the last step in which there was one. */
+    ND_METHOD static int elapsed(const Rule &rule, int t, int arrival, int spike, const int *dosed, int before)
     {
         int last = arrival > spike ? arrival : spike;
         for (int v = 0; v < MODULATORS; ++v) last = dosed[v] > last ? dosed[v] : last;
+        if (Rule::DRIFTS_TO_INTERVALS) {
+            const int interval = rule.last_interval(before);
+            last = interval > last ? interval : last;
+        }
         return t - last;
     }
 

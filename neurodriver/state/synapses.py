@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 from ..backends.base import Backend
 from ..circuit.circuit import Circuit, Connections
 from ..circuit.plastic import numbers_of_synapses
+from ..model.synapse_traces import anchors
 from ..model.traces import Doses
 from ..plan.arrays import Key, ReceptorOwner
 from ..plan.spikes.learning import MODULATORS, LearningPlan
 from ..plan.sums.learned import LearnedSum
-from .synapse_traces import values_at
+from .drift import values_at
 
 Numbers = NDArray[np.int64]
 
@@ -160,9 +161,20 @@ class Synapses:
 
         What the synapses have seen before is learned, or is not, before that changes.
         """
-        self.catch_up(step)
+        if on != self.learns:
+            self.settle(step)
         for part in self.parts:
             self.backend.live.write(part.key("learning"), int(on))
+
+    def settle(self, step: int) -> None:
+        """Let the synapses drift up to a step, as an event of all of them, before a change."""
+        if not (self.rule.between and self.parts):
+            self.catch_up(step)
+        elif self.rule.doses():
+            name = next(iter(self.rule.doses()))
+            self.set_level(name, self.level(name, step), step)
+        else:
+            self._anchor(0, 0.0, step)
 
     def level(self, name: str, step: int) -> float:
         """Return the level of a modulator when ``step`` steps are done."""
@@ -174,7 +186,10 @@ class Synapses:
 
     def set_level(self, name: str, level: float, step: int) -> None:
         """Set the level of a modulator from a step on; synapses take up what was before it."""
-        number, _ = self._modulator(name)
+        self._anchor(self._modulator(name)[0], level, step)
+
+    def _anchor(self, number: int, level: float, step: int) -> None:
+        """Let the synapses drift up to a step, in which a modulator has a level."""
         live = self.backend.live
         for part in self.parts:
             live.write(part.key("dosing"), 1)
@@ -217,7 +232,7 @@ class Synapses:
 
         A thread without targets does not know of the doses.
         """
-        count, part = len(self.rule.doses()), self.parts[0]
+        count, part = anchors(self.rule), self.parts[0]
         stored = (self.backend.array(part.key(name)) for name in ("level", "dosed"))
         level, dosed = (one.reshape(-1, MODULATORS)[:, :count] for one in stored)
         newest = dosed.argmax(axis=0), np.arange(count)

@@ -145,13 +145,14 @@ struct nd_learning : nd_learning_direct<Synapses, Intervals, Code, Slot> {
         const bool texts = runs && !Intervals::APART;
         real now_[MODULATORS + 1];
         for (int v = 0; v < MODULATORS; ++v) now_[v] = level_in(v, n);
-        const bool steps = Rule::STEPS && after;
+        const bool steps = Rule::STEPS && after, drifts = runs && Rule::DRIFTS_TO_INTERVALS;
         each_chunk([&](int row, int back, long long first, long long past) {
             synapses.back = back;
             const Source s = source(row, n, after);
             const auto values = values_before(row, n - 1);
-            bring<ND_SWEEP>(first, past, s, before, n, texts || steps, [&](real *state, int j, int q) {
+            bring<ND_SWEEP>(first, past, s, before, n, texts || steps || drifts, [&](real *state, int j, int q) {
                 if (steps) synapses.step(state, j, q, s, n - 1, values);
+                if (drifts) synapses.template drift<ND_INTERVAL>(state, j, q, s, n);
                 for (int i = 0; texts && i < Intervals::TEXTS; ++i)     /* they read no values */
                     if (Intervals::due_in(i, n)) Intervals::run(synapses.rule, i, state, now_, nullptr, values);
             });

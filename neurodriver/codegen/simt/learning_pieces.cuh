@@ -2,9 +2,6 @@
 enum { ND_SWEPT_BESIDE = 4 };                   /* synapses that a thread sweeps side by side */
 enum { ND_CHUNK = 8 * ND_SWEPT_BESIDE * ND_WARP };      /* those that a warp sweeps one after the other */
 
-/* Why synapses are advanced: to be up to date, for a dose of a modulator, for an arrival. */
-enum nd_reason { ND_SWEEP, ND_DOSE, ND_ARRIVAL };
-
 /* A piece: its connections, its source row, spikes of the only arrival, or 0; what is known of the row;
  * and whether it is the first piece of the row. */
 struct nd_piece_of {
@@ -93,7 +90,7 @@ struct nd_learning_pieces : nd_learning_catch_up<Synapses, Intervals, Code, Slot
         unsigned changed = 0;
         ND_UNROLL
         for (int i = 0; i < ND_SWEPT_BESIDE; ++i) {
-            if (why == ND_DOSE) synapses.drift(h.state[i], h.place[i], h.past[i], s, n);
+            if (why == ND_DOSE) synapses.template drift<why>(h.state[i], h.place[i], h.past[i], s, n);
             changed |= (unsigned)(h.waiting[i] > 0 || texts || runs || why == ND_DOSE) << i;
             if (runs) text(h.state[i], h.place[i], h.past[i]);
         }
