@@ -9,7 +9,8 @@ class NormalisedSTDP(PairSTDP):
     """PairSTDP whose weights are scaled at intervals: those of a target then sum to ``total``.
 
     Every ``interval``, each weight is multiplied by ``total`` over the sum of all weights of its
-    target. The bounds do not limit it there.
+    target. The bounds do not limit it there. A spike carries w_max at most, unless the projection
+    has a larger ``largest``.
     """
 
     reference = (

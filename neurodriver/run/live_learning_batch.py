@@ -120,12 +120,18 @@ class CopiedLearningConnections(LearningConnections):
                 f"'{self.name}', '{name}': {want} are needed, got {values!r:.60}"
             ) from None
         same = name == "weight" and np.ndim(values) < 2 and not self._own_bounds()
+        same = same and self._within_bounds(numbers[0])
         ready = [
             one._checked(name, row, at, of, known=same and one is not copies[0])
             for one, row in zip(copies, numbers, strict=True)
         ]
         for change in ready:
             change()
+
+    def _within_bounds(self, weights: NDArray[np.float64]) -> bool:
+        """Whether no weight lies beyond bounds, where that of one copy may lie."""
+        low, high = self._rule.limits or (-np.inf, np.inf)
+        return bool(((weights >= low) & (weights <= high)).all())
 
     def _own_bounds(self) -> bool:
         """Whether synapses have bounds of their own, which may differ between copies."""

@@ -346,6 +346,34 @@ def test_learning_is_a_bool_or_one_of_each_copy(given: Any) -> None:
         assert each.learning
 
 
+@pytest.mark.parametrize("own", [False, True])
+@pytest.mark.parametrize("batch", [None, 2])
+def test_weights_beyond_their_bounds_may_stay_there(own: bool, batch: int | None) -> None:
+    """A rule whose text has moved them there takes them again, but none that is further away."""
+    w_max = np.full(SYNAPSES, 1.0) if own else 1.0
+    rule = nd.NormalisedSTDP(total=15.0, interval=5.0, w_max=w_max)
+    with learning(rule, batch=batch) as lpu, warnings.catch_warnings():
+        warnings.simplefilter("ignore", CircuitWarning)  # what is sent is clamped
+        each = lpu["learning"]
+        if batch:
+            lpu.copies[1]["learning"].set("weight", 0.5)
+        lpu.run(6)
+        weight = each.get()
+        assert weight.max() > 1.2
+        each.set("weight", weight)
+        assert np.array_equal(each.get(), weight)
+        one = lpu.copies[0]["learning"] if batch else each
+        counts, edges = one.histogram(20)
+        assert counts.sum() == SYNAPSES and edges[-1] == one.get().max()
+        if own:
+            each.set("w_max", 1.0)
+        for given in (1.001 * weight, one.get() * 1.001):
+            with pytest.raises(nd.NeurodriverError, match="within the bounds of NormalisedSTDP"):
+                each.set("weight", given)
+        assert np.array_equal(each.get(), weight)
+        each.set("weight", 0.999 * weight)
+
+
 def test_copies_with_bounds_of_their_own() -> None:
     """A weight that one copy takes is refused where it is above the bound of another copy."""
     with learning(Pairs(w_max=np.full(SYNAPSES, 2.0)), batch=2) as lpu:
