@@ -13,7 +13,7 @@ from ..circuit.plastic import learning_connections
 from ..circuit.validate import edge_name, groups_of
 from ..circuit.wiring import numbers_of
 from ..errors import Faults, NeurodriverError, near, quoted
-from ..model.rule_columns import misfits
+from ..model.rule_columns import misfits, shared_numbers
 from ..model.synapse_traces import taus
 from ..state.synapses import SynapseNames, Synapses
 from . import live
@@ -251,7 +251,13 @@ class LearningConnections(SynapseChoice):
             return
         known = ", ".join((*synapses.names, *synapses.rule.doses()))
         if name in synapses.rule.values:
-            what = f"'{name}' is a number of the rule, lpu.circuit has it"
+            what = f"'{name}' is one number of the rule, {synapses.rule.values[name]:g}; "
+            why = shared_numbers(type(synapses.rule)).get(name)
+            what += (
+                f"{why}, so a new circuit is needed to change it" if why else
+                "to set it, make the circuit with a number of each synapse: give the rule a "
+                f"distribution or an array, as {name}=nd.Uniform(low, high)"
+            )  # fmt: skip
         elif name in synapses.rule.of_targets:
             own = synapses.rule.of_targets[name]
             what = f"each target has its own '{name}', its variable '{own}'; read it there"

@@ -149,6 +149,14 @@ class CopiedLearningConnections(LearningConnections):
         """Refuse: each copy has a table of its own."""
         raise self._of_one("columns")
 
+    def to_pandas(self) -> Any:
+        """Refuse: each copy has a table of its own."""
+        raise self._of_one("to_pandas")
+
+    def to_xarray(self) -> Any:
+        """Refuse: each copy has a table of its own."""
+        raise self._of_one("to_xarray")
+
     def _of_one(self, what: str) -> NeurodriverError:
         say = f"each copy has its own {what}; use lpu.copies[b]['{self.name}'].{what}"
         return NeurodriverError(f"'{self.name}': {say}")

@@ -9,6 +9,7 @@ import pytest
 
 import neurodriver as nd
 from neurodriver.errors import CircuitError, CircuitWarning, ModelError
+from neurodriver.model.rule_page import rule_page
 
 TAU = nd.Parameter("ms", default=20.0, above=0.0)
 RATE = nd.Parameter("1", default=0.1)
@@ -261,3 +262,9 @@ def test_intervals_are_whole_steps() -> None:
         made(0.2)
     with pytest.warns(CircuitWarning, match="SynapseRecorder: interval = 1.7 ms .* becomes 2 ms"):
         made(5.0, 1.7e-3)
+
+
+def test_the_page_of_a_rule_has_its_texts_as_they_are_written() -> None:
+    """Values of neurons, and sums."""
+    assert "real y = post.value;" in "\n".join(rule_page(nd.BCMRule))
+    assert "sum_of_weights = sum(weight);" in "\n".join(rule_page(nd.NormalisedSTDP))

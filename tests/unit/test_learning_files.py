@@ -196,7 +196,7 @@ def test_names_of_what_learns_are_unique() -> None:
     [
         ({"dendritic": 6e-3}, "'dendritic' must not be longer than the delay.*0.006 s.*0.005 s"),
         ({"back": -1e-3}, "'back' must be finite and at least 0 .got -0.001"),
-        ({"largest": -1.0}, "'largest' must be above 0"),
+        ({"largest": -1.0}, "circuit: connections 'loop': 'largest' must be finite and above 0"),
         ({"dendritic": "1 ms"}, "'dendritic' must be a finite number"),
         ({"weight": nd.Uniform(0.5, 1.5)}, "bounds of Pairs, 0 to 1 .got 0.5 to 1.5"),
     ],
@@ -220,6 +220,12 @@ def test_times_of_what_does_not_learn_are_not_used() -> None:
     plain = nd.Connections("spike_state", "fixed", *ends, 2e-3, data)
     with pytest.warns(CircuitWarning, match="'dendritic' is not used, as they do not learn"):
         nd.Circuit.from_arrays(groups, [plain, learns])
+    cells = nd.Population(Cell, 20, name="cells")
+    links = nd.Projection(
+        "spike_state", "learned", cells, cells, nd.AllToAll(), weight=0.5, dendritic=1e-3, name="a"
+    )
+    with pytest.warns(CircuitWarning, match="connections 'a': 'dendritic' is not used"):
+        nd.Circuit([cells], [links])
 
 
 def test_edges_of_a_table_learn(tmp_path: Path) -> None:
