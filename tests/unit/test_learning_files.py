@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -134,16 +135,27 @@ def test_what_is_wrong_in_a_graph_is_told(
     assert str(told.value).startswith("g")
 
 
+def test_an_attribute_that_looks_like_a_parameter_of_the_rule() -> None:
+    """A warning tells that it is not used; parameters themselves are."""
+    with pytest.warns(CircuitWarning, match="edges have no attribute 'w_mxa'.*'w_max'"):
+        nd.Circuit.from_graph(graph({"w_mxa": 0.75}, {"class": "Pairs"}), [Cell, Pairs])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        nd.Circuit.from_graph(graph({"w_max": 0.75}, {"class": "Pairs"}), [Cell, Pairs])
+
+
 def test_edges_to_and_from_rules() -> None:
     """An edge to a rule feeds a modulator that it names; none leads away from it."""
     made = graph(rule={"class": "Rewarded"})
-    made.add_edge("b", "stdp", receptor="dopamine")
+    made.add_edge("b", "stdp", receptor="dopamine", weight=1.0, delay=0.0)
     (links,) = nd.Circuit.from_graph(made, [Cell, Rewarded]).connections
     assert links.plasticity.released_by["dopamine"].tolist() == ["b"]
     for ends, data, said in (
         (("a", "stdp"), {"receptor": "dopamnie"}, "no modulator 'dopamnie'.*'dopamine'"),
         (("a", "stdp"), {}, "edge 'a' -> 'stdp': 'receptor' must name a modulator of Rewarded"),
         (("stdp", "a"), {}, "edge 'stdp' -> 'a': a rule of plasticity sends nothing"),
+        (("a", "stdp"), {"receptor": "dopamine", "delay": 2e-3}, "'delay': a dose .*got 0.002"),
+        (("a", "stdp"), {"receptor": "dopamine", "weight": "0.5"}, "'weight': all doses .*'0.5'"),
     ):
         bad = made.copy()
         bad.add_edge(*ends, **data)
