@@ -126,7 +126,30 @@ class Summed(Pairs):
     }
 
 
-RULES = Pairs, Paired, SpikeFirst, SpikeFirstPaired, Eligible, Power, Rewarded, Summed, Waiting
+class Drifting(Rewarded):
+    """Texts of intervals are events, up to which the weights of `Rewarded` drift."""
+
+    params = {"often": Parameter("ms", default=5.0), "rarely": Parameter("ms", default=15.0)}
+    every = {
+        "often": "total = sum(weight); weight = clip(weight * (4.0 + dopamine) / (total + 0.1));",
+        "rarely": "c = 0.9 * c + 0.01 * weight;",
+    }
+
+
+class Forgetting(Pairs):
+    """Weights decay between events, of which nothing but texts of intervals is for all synapses."""
+
+    params = {"tau": Parameter("ms", default=50.0), "each": Parameter("ms", default=7.0)}
+    synapse = {"c": Trace("tau")}
+    between = "weight = clip(weight - 0.01 * weight * (1.0 - exp(-since_event / tau)));"
+    on_spike = "c += 1; weight = clip(weight + A * x);"
+    every = {"each": "weight = clip(weight + 0.02);"}
+
+
+RULES = (
+    Pairs, Paired, SpikeFirst, SpikeFirstPaired, Eligible, Power, Rewarded, Summed, Waiting,
+    Drifting, Forgetting,
+)  # fmt: skip
 
 
 class Told(NDComponent):

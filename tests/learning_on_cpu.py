@@ -39,6 +39,7 @@ static bool nd_run_warp(void (*work)())
 """
 
 _HEAD = """
+#include <string.h>
 #define ND_MEMBER inline
 #define ND_UNROLL
 #define ND_ROLLED

@@ -9,9 +9,10 @@ class DiehlCookSTDP(Plasticity):
     """Rule of a network that learns to tell digits: pairs depress, triplets potentiate.
 
     At a spike of the target ``w += nu_post x y2``, with y2 just before the spike. An arrival
-    carries the weight, and then ``w -= nu_pre y1``. Each spike sets its traces to 1. Weights stay
-    between 0 and w_max. Every ``interval``, which is that of a picture, each weight is multiplied
-    by ``total`` over the sum of all weights of its target.
+    carries the weight, and then ``w -= nu_pre y1``. Each spike sets its traces to 1. These events
+    leave weights between 0 and w_max. Every ``interval``, which is that of a picture, each weight
+    is multiplied by ``total`` over the sum of all weights of its target. The bounds do not limit
+    it there. A spike carries w_max at most, unless the projection has a larger ``largest``.
     """
 
     reference = "Diehl & Cook 2015, Front Comput Neurosci 9:99, doi:10.3389/fncom.2015.00099"
@@ -33,4 +34,9 @@ class DiehlCookSTDP(Plasticity):
     bounds = (0.0, "w_max")
     on_arrival = "send(weight); weight = clip(weight - nu_pre * y1);"
     on_spike = "weight = clip(weight + nu_post * x * y2);"
-    every = {"interval": "sum_of_weights = sum(weight); weight *= total / sum_of_weights;"}
+    every = {
+        "interval": """
+            sum_of_weights = sum(weight);
+            weight *= sum_of_weights != 0 ? total / sum_of_weights : 1;
+        """
+    }

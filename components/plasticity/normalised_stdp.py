@@ -9,7 +9,8 @@ class NormalisedSTDP(PairSTDP):
     """PairSTDP whose weights are scaled at intervals: those of a target then sum to ``total``.
 
     Every ``interval``, each weight is multiplied by ``total`` over the sum of all weights of its
-    target. The bounds do not limit it there.
+    target. The bounds do not limit it there. A spike carries w_max at most, unless the projection
+    has a larger ``largest``.
     """
 
     reference = (
@@ -20,4 +21,9 @@ class NormalisedSTDP(PairSTDP):
         "interval": Parameter("ms", default=100.0, above=0.0, doc="between two scalings"),
         "total": Parameter("", default=1.0, above=0.0, doc="sum of the weights of a target"),
     }
-    every = {"interval": "sum_of_weights = sum(weight); weight *= total / sum_of_weights;"}
+    every = {
+        "interval": """
+            sum_of_weights = sum(weight);
+            weight *= sum_of_weights != 0 ? total / sum_of_weights : 1;
+        """
+    }

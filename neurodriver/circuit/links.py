@@ -53,7 +53,7 @@ def make_connections(
     names = _Names(records, kept)
     present: set[str] = set().union(*edges)
     used = {key for g in groups for a in g.model.accesses for key in a.connection}
-    _warn_unused(edges, present.difference(_LABELS, _MEANT, used), faults)
+    _warn_unused(edges, present.difference(_LABELS, _MEANT, used), rules, faults)
     of = np.repeat(np.arange(len(groups)), [g.count for g in groups])
     within = np.concatenate([np.arange(g.count) for g in groups] or [of])
     kinds = CircuitKinds([group.model for group in groups])
@@ -203,9 +203,13 @@ def _dangling(records: Records, index: dict[str, int], row: int) -> str:
     return f"{edge_name(*ends)}: there is no node {quoted(lost)}{hint}"
 
 
-def _warn_unused(edges: list[dict[str, Any]], unused: Iterable[str], faults: Faults) -> None:
-    for key in sorted(map(str, unused)):
-        if hint := near(key, _MEANT):
+def _warn_unused(
+    edges: list[dict[str, Any]], unused: Iterable[str], rules: Rules, faults: Faults
+) -> None:
+    """Warn of attributes that look like others, or like parameters of rules, and are none."""
+    own = {name for rule in rules.values() if rule is not None for name in rule.params}
+    for key in sorted({*map(str, unused)} - own):
+        if hint := near(key, [*_MEANT, *own]):
             times = sum(key in data for data in edges)
             faults.warn(f"edges have no attribute {quoted(key)}{hint}; it is not used", times)
 

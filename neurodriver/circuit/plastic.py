@@ -177,7 +177,8 @@ def _check_times_without(links: Connections, faults: Faults) -> None:
     else:
         times = [name for name in _TIMES if getattr(given, name)]
     for name in times:
-        said = f"connections {quoted(f'{links.variable} -> {links.access}')}"
+        named = links.name or (given.label if given else f"{links.variable} -> {links.access}")
+        said = f"connections {quoted(named)}"
         faults.warn(f"{said}: '{name}' is not used, as they do not learn")
 
 
@@ -281,11 +282,11 @@ def _unfit_projection(links: Drawn) -> Iterator[str]:
         if isinstance(column, np.ndarray) and len(column) != len(links):
             want = f"one for each of the {len(links):,} connections is needed"
             yield f"'{name}': {want} (got {len(column):,} numbers)"
-    if times.get("largest", 1.0) <= 0:
-        yield f"'largest' must be above 0 (got {times['largest']:g})"
     for name, value in times.items():
-        if not (np.isfinite(value) and value >= 0):
-            yield f"'{name}' must be finite and at least 0 (got {value:g})"
+        allowed = "above 0" if name == "largest" else "at least 0"
+        fits = value > 0 if name == "largest" else value >= 0
+        if not (np.isfinite(value) and fits):
+            yield f"'{name}' must be finite and {allowed} (got {value:g})"
     if times["dendritic"] > links.latency.least:
         got = f"{times['dendritic']:g} s, and the shortest delay is {links.latency.least:g} s"
         yield f"'dendritic' must not be longer than the delay, of which it is a part (got {got})"

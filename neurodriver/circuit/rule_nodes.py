@@ -7,6 +7,7 @@ modulators, which its ``receptor`` names.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Container, Iterator, Mapping
 from typing import Any
 
@@ -23,6 +24,12 @@ Rules = Mapping[str, Plasticity | None]
 """Rules by the ids of their nodes; None where what is wrong with one has been told."""
 
 Rows64 = NDArray[np.int64]
+
+_NEUTRAL = {
+    "delay": (0.0, "a dose acts in the step of its spike, without a delay"),
+    "weight": (1.0, "all doses have the size that the rule gives"),
+}
+"""Attribute of an edge to a rule -> the value that says nothing, and why no other one is used."""
 
 _NO_PARAMETERS = frozenset({"class", "label", "id"})
 
@@ -88,7 +95,18 @@ def _unfit_feed(
         return f", attribute 'receptor': {rule.__name__} has no modulator {quoted(name)}{hint}" + (
             f"; it has {known}"
         )
+    for key, (plain, why) in _NEUTRAL.items():
+        if str(data.get(key, plain)).strip() and _number(data.get(key, plain)) != plain:
+            return f", attribute '{key}': {why} (got {data[key]!r:.40}); leave it out"
     return ""
+
+
+def _number(given: object) -> float:
+    """Return a number that a file has, as a number or as text; NaN where it is none."""
+    try:
+        return float(given)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return math.nan
 
 
 def _made(

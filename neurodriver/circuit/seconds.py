@@ -6,6 +6,7 @@ import math
 
 from ..errors import Faults
 from .circuit import Circuit
+from .intervals import check_intervals
 from .step_length import warn_of_overshoot
 
 SUBSTEPS = 1000
@@ -22,10 +23,13 @@ DELAY = 0.5
 def warn_of_step(circuit: Circuit, dt: float) -> None:
     """Warn of models that take very many sub-steps in a step of ``dt`` seconds, or overshoot.
 
+    Warn of intervals of rules that are no whole number of steps, too.
+
     Raises
     ------
     CircuitError
-        For models that have another step, or would take too many sub-steps.
+        For models that have another step, or would take too many sub-steps; for intervals that are
+        shorter than a step.
     """
     faults = Faults(circuit.name)
     for model in dict.fromkeys(group.model for group in circuit.groups):
@@ -40,6 +44,7 @@ def warn_of_step(circuit: Circuit, dt: float) -> None:
             faults.warn(
                 f"{model.__name__} takes {many:,} sub-steps a step: dt = {dt:g} is in seconds"
             )
+    check_intervals(faults, circuit, dt)
     if not faults.count:
         warn_of_overshoot(faults, circuit, dt)
     faults.finish()

@@ -6,7 +6,7 @@ template <class Rule, typename Code, typename Slot, int depth>
 struct nd_all_synapses : nd_arrivals<Rule, Code, Slot, depth> {
     typedef nd_arrivals<Rule, Code, Slot, depth> Each;
     using Each::rule, Each::code, Each::own, Each::level, Each::dosed;
-    using Each::width, Each::source, Each::units_in, Each::OWN, Each::MODULATORS;
+    using Each::counts, Each::width, Each::source, Each::units_in, Each::OWN, Each::MODULATORS;
     using Each::PRE, Each::POST, Each::back, Each::seen, Each::spikes, Each::post, Each::shared, Each::entry;
     typedef nd_values<Rule::PRE_VALUES, Rule::POST_VALUES, Rule::SHARED> Values;
     nd_rows_of_values before[Rule::PRE_VALUES + 1];     /* of the sources, which texts read at steps, */
@@ -60,9 +60,23 @@ struct nd_all_synapses : nd_arrivals<Rule, Code, Slot, depth> {
                 real state[OWN];
                 for (int o = 0; o < OWN; ++o) state[o] = own[o][p];
                 const real term = rule.template summed<which>(v, state);
-                sums[code[p]] += __builtin_llrint(term * units_in(code[p]) * ND_PARTS);
+                const real parts = term * units_in(code[p]) * ND_PARTS;
+                long long *const sum = sums + code[p], before_ = *sum;
+                const bool fits = parts >= -0x1p63 && parts < 0x1p63;
+                if (!fits || __builtin_add_overflow(before_, __builtin_llrint(parts), sum))
+                    overflown(which, v, (double)before_ + parts, (double)units_in(code[p]) * ND_PARTS);
             }
         }
+    }
+
+    /* A sum has more parts than it can count. */
+    __attribute__((noinline, cold)) void overflown(int text, int v, double parts, double of_one)
+    {
+        const double value = parts / of_one, range = 0x1p63 / of_one;
+        ++counts[ND_OVERFLOWN];
+        counts[ND_WHICH_SUM] = text << 8 | v;
+        __builtin_memcpy(counts + ND_VALUE_OF_SUM, &value, sizeof value);
+        __builtin_memcpy(counts + ND_RANGE_OF_SUM, &range, sizeof range);
     }
 
     /* What texts read of a row's source and of components in step n. */

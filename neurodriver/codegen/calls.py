@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ctypes as ct
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +12,10 @@ from numpy.typing import NDArray
 from ..model.language import used
 from ..model.plasticity import Plasticity
 from ..model.rule_calls import calls_of
+from ..model.synapse_traces import anchors
 from ..model.text import block
 from ..native.compiler import build
+from ..native.headers import header
 from .rules import RuleText
 from .source import CPU, prelude
 
@@ -37,32 +40,56 @@ class CalledText(RuleText):
         """
         where, rule = f"on_call['{written}']", self.rule
         read = used(rule.checked(where).node)
-        numbers = ["dt_ms", *rule.params, *given]
+        lines, numbers = self._shared(read, given), 1 + len(rule.params) + len(given)
+        for i, (name, doses) in enumerate(rule.doses().items()):
+            if name in read:
+                at = numbers + 2 * i
+                value = self._decayed(f"(real)nd_n[{at}]", doses, f"nd_n[{at + 1}]")
+                lines.append(f"const real {name} = {value};")
+        head = "void nd_call(long long nd_m, const double *nd_n, real *const *nd_own)"
+        return block(f'extern "C" {head}', [*lines, *self._each(self._changing(where))])
+
+    def drift(self) -> list[str]:
+        """Return a function that runs ``between`` at ``nd_m`` synapses.
+
+        It takes what a text of a call takes, and the steps since the last event of each synapse.
+        """
+        numbers, anchored = 1 + len(self.rule.params), anchors(self.rule)
+        lines = self._shared(used(self.rule.checked("between").node), ())
+        lines.append(f"nd_before<0, 0, {anchored}> nd_b;")
+        for i in range(anchored):
+            at = numbers + 2 * i
+            lines.append(f"nd_b.level[{i}] = (real)nd_n[{at}];")
+            lines.append(f"nd_b.dosed[{i}] = (int)nd_n[{at + 1}];")
+        each = self._each(["nd_b.elapsed = nd_since[nd_p];", *self._between()])
+        given = "const double *nd_n, real *const *nd_own, const int *nd_since"
+        function = block(f'extern "C" void nd_drift(long long nd_m, {given})', [*lines, *each])
+        return [*header("codegen/event.h").splitlines(), *function]
+
+    def _shared(self, read: Container[str], given: Sequence[str]) -> list[str]:
+        """Declare the numbers that all synapses share."""
+        rule = self.rule
+        numbers = enumerate(["dt_ms", *rule.params, *given])
         lines = [
-            f"const real {n} = (real)nd_n[{i}]; (void){n};"
-            for i, n in enumerate(numbers) if n not in self.own
-        ]  # fmt: skip
+            f"const real {n} = (real)nd_n[{i}]; (void){n};" for i, n in numbers if n not in self.own
+        ]
         for name, checked in self.constants.items():
             if name not in self.of_synapse:
                 value = self.translator.value_of(checked)
                 lines.append(f"const real {name} = {value}; (void){name};")
-        decaying = {n: one for n, one in rule.doses().items() if n in read}
-        for tau in sorted({one.tau for one in decaying.values()}):
+        for tau in sorted({one.tau for name, one in rule.doses().items() if name in read}):
             lines.append(f"const real nd_per_{tau} = dt_ms / {tau};")
-        for i, (name, doses) in enumerate(rule.doses().items()):
-            if name in decaying:
-                at = len(numbers) + 2 * i
-                value = self._decayed(f"(real)nd_n[{at}]", doses, f"nd_n[{at + 1}]")
-                lines.append(f"const real {name} = {value};")
         if rule.bounds is not None and not self.own_bounds:
             lines.append(f"auto clip = [&](real nd_v) -> real {{ return {self._clipped()}; }};")
             lines.append("(void)clip;")
+        return lines
+
+    def _each(self, body: list[str]) -> list[str]:
+        """Return a loop over the synapses that runs a text at each of them."""
         stored = [f"nd_own[{v}][nd_p]" for v in range(len(self.own))]
-        each = [f"real nd_s[] = {{{', '.join(stored)}}};", *self._changing(where)]
+        each = [f"real nd_s[] = {{{', '.join(stored)}}};", *body]
         each += [f"{at} = nd_s[{v}];" for v, at in enumerate(stored[: len(self.written)])]
-        lines += block("for (long long nd_p = 0; nd_p < nd_m; ++nd_p)", each)
-        head = "void nd_call(long long nd_m, const double *nd_n, real *const *nd_own)"
-        return block(f'extern "C" {head}', lines)
+        return block("for (long long nd_p = 0; nd_p < nd_m; ++nd_p)", each)
 
 
 def run_call(
@@ -90,15 +117,60 @@ def run_call(
         Step in ms.
     """
     written, call = calls_of(rule.on_call)[name]
-    dtype = next(iter(own.values())).dtype
-    varied = [*own][1 + len(rule.synapse) :]
-    function = CalledText(rule, dtype.name, "", varied).function(written, call.given)
-    text = "\n".join(
-        [f"/* {name}, {dtype.name} */", *prelude(function, dtype.name, CPU), *function]
-    )
-    (library,) = build([(text, ())])
-    shared = [*rule.values.values(), *(given[one] for one in call.given)]
-    numbers = np.array([dt_ms, *shared, *(one for level in levels for one in level)], np.float64)
+    text, dtype = _text_of(rule, own)
+    library = _built(f"{name}, {dtype}", dtype, text.function(written, call.given))
+    numbers = _numbers(rule, dt_ms, [given[one] for one in call.given], levels)
+    library.nd_call(*_given(own, numbers))
+
+
+def run_drift(
+    rule: Plasticity,
+    own: Mapping[str, Numbers],
+    levels: Sequence[tuple[float, int]],
+    since: NDArray[np.int32],
+    dt_ms: float,
+) -> None:
+    """Run the text ``between`` for all synapses, as an event would.
+
+    Parameters are those of `run_call`.
+
+    Parameters
+    ----------
+    since : (m,) int32
+        Steps since the last event of each synapse.
+    """
+    text, dtype = _text_of(rule, own)
+    library = _built(f"between, {dtype}", dtype, text.drift())
+    numbers = _numbers(rule, dt_ms, [], levels)
+    library.nd_drift(*_given(own, numbers), ct.c_void_p(since.ctypes.data))
+
+
+def _text_of(rule: Plasticity, own: Mapping[str, Numbers]) -> tuple[CalledText, str]:
+    """Return what writes texts of a rule for Python, and the type of numbers."""
+    dtype = next(iter(own.values())).dtype.name
+    return CalledText(rule, dtype, "", [*own][1 + len(rule.synapse) :]), dtype
+
+
+def _built(title: str, dtype: str, function: list[str]) -> ct.CDLL:
+    """Return the library of a function."""
+    lines = [f"/* {title} */", *prelude(function, dtype, CPU), *function]
+    (library,) = build([("\n".join(lines), ())])
+    return library
+
+
+def _numbers(
+    rule: Plasticity,
+    dt_ms: float,
+    given: Sequence[float],
+    levels: Sequence[tuple[float, int]],
+) -> NDArray[np.float64]:
+    """Return the numbers that a text reads, in their order."""
+    each = (one for level in levels for one in level)
+    return np.array([dt_ms, *rule.values.values(), *given, *each], np.float64)
+
+
+def _given(own: Mapping[str, Numbers], numbers: NDArray[np.float64]) -> list[Any]:
+    """Return what a function takes: how many synapses there are, numbers, and those of synapses."""
     places = (ct.c_void_p * len(own))(*(one.ctypes.data for one in own.values()))
     count = len(next(iter(own.values())))
-    library.nd_call(ct.c_longlong(count), ct.c_void_p(numbers.ctypes.data), places)
+    return [ct.c_longlong(count), ct.c_void_p(numbers.ctypes.data), places]

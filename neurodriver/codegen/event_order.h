@@ -2,6 +2,11 @@
  * for C++ and CUDA C++. */
 #include "event.h"
 
+/* What is counted for the user: values that were clamped when they were sent, those that are not a
+ * number, and sums of intervals that are too large; of the last one its number, its value and the
+ * range, as bits. */
+enum { ND_CLAMPED, ND_UNDEFINED, ND_OVERFLOWN, ND_WHICH_SUM, ND_VALUE_OF_SUM, ND_RANGE_OF_SUM };
+
 template <class Rule> struct nd_order {
     static const int MODULATORS = Rule::MODULATORS;
 
@@ -22,11 +27,16 @@ template <class Rule> struct nd_order {
     /* Whether an arrival in step n knows nothing of a spike that the synapse sees in step `latest`. */
     ND_METHOD static bool skips(int n, int latest) { return Rule::SPIKE_FIRST && !Rule::PAIR && latest == n; }
 
-    /* Steps from the last event of any kind to step t: an arrival, a spike, or a dose. */
-    ND_METHOD static int elapsed(int t, int arrival, int spike, const int *dosed)
+    /* Steps from the last event of any kind to step t: an arrival, a spike, a dose, or a text of an
+     * interval, which comes first in its step; `before` is the last step in which there was one. */
+    ND_METHOD static int elapsed(const Rule &rule, int t, int arrival, int spike, const int *dosed, int before)
     {
         int last = arrival > spike ? arrival : spike;
         for (int v = 0; v < MODULATORS; ++v) last = dosed[v] > last ? dosed[v] : last;
+        if (Rule::DRIFTS_TO_INTERVALS) {
+            const int interval = rule.last_interval(before);
+            last = interval > last ? interval : last;
+        }
         return t - last;
     }
 

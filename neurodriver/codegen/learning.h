@@ -12,8 +12,9 @@
 #define ND_BATCH_ROUND 8    /* written together at the end of a batch: no short loop */
 #define ND_BATCH_LANES 32   /* events that a vector loop advances together */
 
-/* Why synapses are advanced: to be up to date, for a dose of a modulator, for an arrival. */
-enum nd_reason { ND_SWEEP, ND_DOSE, ND_ARRIVAL };
+/* Why synapses are advanced: to be up to date, for a dose of a modulator, for a text of an interval, for
+ * an arrival. */
+enum nd_reason { ND_SWEEP, ND_DOSE, ND_INTERVAL, ND_ARRIVAL };
 
 /* The rows of a variable of neurons, which synapses see `late` steps later. */
 struct nd_rows_of_values {
@@ -97,7 +98,7 @@ struct nd_learning : nd_histories<Rule, depth> {
     real *own[OWN];             /* weight, then the variables of each synapse */
     int *arrivals;              /* (rows, 2) */
     real *pre[PRE + 1];         /* (rows, 2) */
-    long long *clamped;
+    long long *counts;          /* of what the user is told: `event_order.h` */
     real *level;                /* modulators after their last doses, */
     int *dosed;                 /* and the steps of these */
     int doses_of = -1;          /* the modulator whose text runs at a dose, */
@@ -175,7 +176,7 @@ struct nd_learning : nd_histories<Rule, depth> {
                 e.at[i] = t;
                 load_trace(e, i, j, q + 1, t - s.back);
                 if (Rule::ELAPSES)
-                    e.elapsed[i] = Order::elapsed(t, s.last <= t ? s.last : s.earlier, t - e.spike[i], dosed);
+                    e.elapsed[i] = Order::elapsed(rule, t, s.last <= t ? s.last : s.earlier, t - e.spike[i], dosed, t);
                 for (int v = 0; v < PRE; ++v) e.x[v][i] = same ? s.x_earlier[v] : s.x[v];
                 for (int v = 0; v < OWN; ++v) e.own[v][i] = b.own[v][l];
             }
@@ -213,7 +214,8 @@ struct nd_learning : nd_histories<Rule, depth> {
                 const bool skip = Order::skips(n, latest);
                 e.arrival[i] = n - s.last;
                 load_trace(e, i, j, q + skip, n - s.back);
-                if (Rule::ELAPSES) e.elapsed[i] = Order::elapsed(n, s.last, latest, dosed);
+                if (Rule::ELAPSES)
+                    e.elapsed[i] = Order::elapsed(rule, n, s.last, latest, dosed, why == ND_INTERVAL ? n - 1 : n);
                 for (int v = 0; v < PRE; ++v) e.x[v][i] = s.x[v];
                 for (int v = 0; v < OWN; ++v) e.own[v][i] = b.own[v][first + i];
                 for (int v = 0; v < Rule::VALUES; ++v) e.value[v][i] = value[v].at(n - s.back, j);
@@ -229,7 +231,7 @@ struct nd_learning : nd_histories<Rule, depth> {
                 if (Rule::DRIFTS) rule.between(state, before);
                 if (why == ND_ARRIVAL)
                     sent[first + i] = rule.on_arrival(state, before, (real)e.count[i]);
-                else if (Rule::ACTS_AT_DOSES)
+                else if (Rule::ACTS_AT_DOSES && why == ND_DOSE)
                     rule.on_dose(doses_of, state, before, (real)doses);
                 for (int v = 0; v < OWN; ++v) b.own[v][first + i] = state[v];
             }
@@ -246,12 +248,20 @@ struct nd_learning : nd_histories<Rule, depth> {
             beyond += value != sent[l];
             units[l] = value * units_in(b.place[l]);
         }
-        *clamped += beyond;
+        if (__builtin_expect(beyond, 0)) count(sent, units, beyond);
         for (int l = 0; l < b.count; ++l) {
             const unsigned q = b.slot[l];
             slots[q] += (Slot)__builtin_llrint(units[l]) * b.source[b.of[l]].count;
             if (dirty) dirty[q / ND_LANES] = ND_DIRTY;
         }
+    }
+
+    /* Count the values that were clamped, and those that are not a number: of these nothing arrives. */
+    __attribute__((noinline, cold)) void count(const real *sent, real *units, int beyond)
+    {
+        for (int l = 0; l < b.count; ++l)
+            if (sent[l] != sent[l]) units[l] = 0, --beyond, ++counts[ND_UNDEFINED];
+        counts[ND_CLAMPED] += beyond;
     }
 
     ND_METHOD real units_in(int j) const { return per_unit ? per_unit[j] : one_per_unit; }

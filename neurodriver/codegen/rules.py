@@ -7,11 +7,13 @@ from collections.abc import Container, Mapping, Sequence
 from ..model.language import Checked, assigned, tree, used
 from ..model.plasticity import Plasticity
 from ..model.rule_values import IN_STEPS, ValueRead
+from ..model.synapse_traces import anchors
 from ..model.text import block, indent
 from ..model.texts import named
 from ..model.traces import Doses, Trace
 from ..plan.arrays import Key, Kind, Owner
 from .kernel import Arguments
+from .rule_intervals import filled_intervals, last_interval
 from .translate import CText
 
 _SINCE = {
@@ -66,7 +68,7 @@ class RuleText:
         """Return the definition of the structure."""
         rule = self.rule
         sizes = {"PRE": len(rule.pre), "POST": len(rule.post), "OWN": len(self.own)}
-        sizes |= {"MODULATORS": len(rule.doses()), "SHARED": len(rule.levels())}
+        sizes |= {"MODULATORS": anchors(rule), "SHARED": len(rule.levels())}
         sizes["VALUES"] = len(rule.values_read("on_arrival"))
         sizes |= {f"{s.upper()}_VALUES": len(self.values(s)) for s in ("pre", "post")}
         flags = {"SPIKE_FIRST": rule.first == "spike", "PAIR": rule.same_step == "pair"}
@@ -81,7 +83,7 @@ class RuleText:
         lines += [f"static const bool {n} = {str(flag).lower()};" for n, flag in flags.items()]
         rates = [f"nd_per_{tau}" for tau in self.time_constants]
         lines.append(f"real {', '.join(['dt_ms', *self.numbers, *rates])};")
-        lines += self._clip()
+        lines += [*last_interval(rule), *self._clip()]
         lines += self._after("pre_after", rule.pre, ", real nd_count", " * nd_count")
         lines += self._after("post_after", rule.post, "", "")
         head = "template <class Before> ND_METHOD"
@@ -122,7 +124,7 @@ class RuleText:
             lines += block("", [*names, f"{variable}.{name} = {value};"])
         for tau in self.time_constants:
             lines.append(f"{variable}.nd_per_{tau} = {dt_ms} / {variable}.{tau};")
-        return lines
+        return [*lines, *filled_intervals(self.rule, arguments, owner, variable)]
 
     def _clip(self) -> list[str]:
         if self.rule.bounds is None or self.own_bounds:

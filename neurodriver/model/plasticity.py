@@ -36,7 +36,7 @@ from .language import (
     used,
 )
 from .language.evaluate import Evaluator
-from .rule_columns import Column, column_of, crossed_bounds, is_column, shared_numbers
+from .rule_columns import Column, column_of, crossed_bounds, is_column, shared_numbers, unfit_times
 from .rule_declarations import check_declarations, mapping
 from .rule_names import GIVEN_TO_EVENTS, names_known
 from .rule_sums import sums_of
@@ -189,6 +189,8 @@ class Plasticity:
                 columns |= {} if column is None else {name: column}
                 given = rule.harmless if rule.default is None else rule.default
             found[name] = _number(name, rule, given, faults)
+        for text in unfit_times(type(self), found) if not faults.count else ():
+            faults.add(text)
         if not faults.count and (text := crossed_bounds(type(self), found, columns)):
             faults.add(text)
         if faults.count:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Protocol, TypeGuard
 
 import numpy as np
@@ -89,6 +90,20 @@ def crossed_bounds(rule: Any, values: Any, columns: Any) -> str:
     of_synapse = f" for synapse {bad[0]}" if low.ndim else ""
     low, high = np.ravel(low)[bad[0]], np.ravel(high)[bad[0]]
     return f"{' and '.join(names)}: weights would lie between {low:g} and {high:g}{of_synapse}"
+
+
+def unfit_times(rule: Any, values: Any) -> Iterator[str]:
+    """Yield which intervals and time constants of a rule are not above 0."""
+    found = dict.fromkeys(rule.every, "an interval")
+    for attribute in ("pre", "post", "modulators"):
+        for name, one in getattr(rule, attribute).items():
+            found.setdefault(getattr(one, "tau", ""), f"the time constant of {attribute}['{name}']")
+    for name, tau in taus(rule.synapse).items():
+        found.setdefault(tau, f"the time constant of synapse['{name}']")
+    for name, what in found.items():
+        if values.get(name, 1.0) <= 0:
+            got = f"{values[name]:g}"
+            yield f"parameter '{name}' [ms]: must be above 0, as it is {what} (got {got})"
 
 
 def shared_numbers(cls: Any) -> dict[str, str]:

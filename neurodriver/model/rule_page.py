@@ -42,7 +42,10 @@ def rule_page(rule: Rule) -> list[str]:
     lines += ["mathematics", *[f"  {name} = {text}" for name, text in rule.constants.items()]]
     if rule.bounds is not None:
         lines.append("  clip(x): x between {} and {}".format(*rule.bounds))
-    for place, text in rule.texts():
+    for place, _ in rule.texts():
+        attribute, _, key = place.partition("['")
+        written = getattr(rule, attribute)
+        text = written[key.removesuffix("']")] if key else written
         lines += [f"  {place}:", *(f"    {line.strip()}" for line in text.strip().splitlines())]
     order = f"{rule.first} first, {rule.same_step}"
     return [*lines, f"two events of one step: {order}"]

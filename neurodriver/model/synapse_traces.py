@@ -64,6 +64,15 @@ def with_decays(between: str, synapse: Mapping[str, Any]) -> str:
     return " ".join([between, *decays]).strip()
 
 
+def anchors(rule: Any) -> int:
+    """Return of how many kinds of events of all synapses at once the last step is kept.
+
+    One for the doses of each modulator. A rule with the text ``between`` has one at least: before
+    Python changes something, all synapses apply that text, and it begins anew.
+    """
+    return max(len(rule.doses()), int(bool(rule.between)))
+
+
 def misplaced(cls: Any) -> Iterator[str]:
     """Yield which texts read a trace of a synapse that they do not know."""
     texts = {"on_step": cls.on_step}

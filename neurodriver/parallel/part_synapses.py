@@ -111,6 +111,9 @@ class PartedSynapses(Synapses):
     def learn(self, on: bool, step: int) -> None:
         self._found(lambda own: own.learn(on, step))
 
+    def settle(self, step: int) -> None:
+        self._found(lambda own: own.settle(step))
+
     def set_level(self, name: str, level: float, step: int) -> None:
         self._found(lambda own: own.set_level(name, level, step))
 

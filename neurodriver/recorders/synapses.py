@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,8 +21,9 @@ from ..arguments import (
     whole_number,
 )
 from ..circuit.circuit import Circuit, Connections
+from ..circuit.intervals import rounded
 from ..circuit.plastic import learning_connections, limits_of, numbers_of_synapses, widest
-from ..errors import RecordingError, near, quoted
+from ..errors import CircuitWarning, RecordingError, near, quoted
 from ..quantities import number_of_seconds
 from ..results.recording import Recording
 from .base import Block, Recorder, RecordingPlan, RecordingProgress
@@ -64,7 +66,7 @@ class SynapseRecorder(Recorder):
         Record counts alone: how many of the synapses have values in each bin. The number of bins
         between the bounds of the rule, or their edges. What lies beyond the edges is not counted.
     interval : float
-        Time between two rows in seconds, rounded to whole steps.
+        Time between two rows in seconds, rounded to whole steps; a warning says so.
     seed : int
         Of the random choice.
     overwrite : bool
@@ -150,6 +152,9 @@ class SynapseRecorder(Recorder):
         self.chosen(len(known[self.connections]))
         self.edges(known[self.connections])
         steps = max(round(self.interval / lpu.dt), 1)
+        if text := rounded(self.interval, lpu.dt):
+            said = f"SynapseRecorder: interval = {self.interval * 1e3:g} ms is {text}"
+            warnings.warn(said, CircuitWarning, stacklevel=2)
         self.sample_interval = whole_number(
             steps, "SynapseRecorder: steps of interval", 1, MANY_STEPS
         )

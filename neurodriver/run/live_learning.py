@@ -13,7 +13,7 @@ from ..circuit.plastic import learning_connections
 from ..circuit.validate import edge_name, groups_of
 from ..circuit.wiring import numbers_of
 from ..errors import Faults, NeurodriverError, near, quoted
-from ..model.rule_columns import misfits
+from ..model.rule_columns import misfits, shared_numbers
 from ..model.synapse_traces import taus
 from ..state.synapses import SynapseNames, Synapses
 from . import live
@@ -114,7 +114,16 @@ class LearningConnections(SynapseChoice):
         While they do not learn, spikes carry the weights. Traces of neurons go on, and numbers of
         synapses stay. What happens meanwhile is never learned. A rule that never changes weights,
         such as `ShortTerm`, does not learn: what its spikes carry stays as it is.
+
+        Raises
+        ------
+        NeurodriverError
+            For anything but True or False.
         """
+        given: object = on
+        if not isinstance(given, bool | np.bool_):
+            want = f"learn takes True or False, got {on!r:.60}"
+            raise NeurodriverError(f"'{self.name}': {want}")
         synapses = self._synapses()
         synapses.learn(bool(on) or not synapses.rule.changes_weights(), self._simulation().step)
 
@@ -210,9 +219,17 @@ class LearningConnections(SynapseChoice):
             self._check_values(synapses, name, which, numbers)
         whole: NDArray[np.floating] = numbers
         if not (at is None and of is None):
-            whole = synapses.read(name)
+            whole = synapses.at(name, step)
             whole[which] = numbers
-        return lambda: synapses.write(name, whole)
+
+        def change() -> None:
+            drifts = bool(synapses.rule.between)
+            if drifts and np.array_equal(synapses.at(name, step), whole.astype(synapses.dtype)):
+                return  # a drift that is cut in two has other bits
+            synapses.settle(step)
+            synapses.write(name, whole)
+
+        return change
 
     def _level(self, name: str, value: ArrayLike, at: Any, of: Ends | None) -> float:
         """Return the level of a modulator that is to be set."""
@@ -234,7 +251,13 @@ class LearningConnections(SynapseChoice):
             return
         known = ", ".join((*synapses.names, *synapses.rule.doses()))
         if name in synapses.rule.values:
-            what = f"'{name}' is a number of the rule, lpu.circuit has it"
+            what = f"'{name}' is one number of the rule, {synapses.rule.values[name]:g}; "
+            why = shared_numbers(type(synapses.rule)).get(name)
+            what += (
+                f"{why}, so a new circuit is needed to change it" if why else
+                "to set it, make the circuit with a number of each synapse: give the rule a "
+                f"distribution or an array, as {name}=nd.Uniform(low, high)"
+            )  # fmt: skip
         elif name in synapses.rule.of_targets:
             own = synapses.rule.of_targets[name]
             what = f"each target has its own '{name}', its variable '{own}'; read it there"
@@ -254,13 +277,13 @@ class LearningConnections(SynapseChoice):
         names = SynapseNames(self._circuit, links)
         bad, want, own = ~np.isfinite(values), "must be finite", None
         if name == "weight" and synapses.rule.bounds is not None:
-            beyond, own = _beyond_bounds(synapses, which, values)
+            beyond, own = _beyond_bounds(synapses, which, values, self._simulation().step)
             bad |= beyond
         elif name in synapses.rule.params:
             bad = misfits(synapses.rule.params[name], values)
             want = f"must be {synapses.rule.params[name].allowed()}"
             if name in (synapses.rule.bounds or ()) and not bad.any():
-                bad, own = _leaves_weights(synapses, name, which, values)
+                bad, own = _leaves_weights(synapses, name, which, values, self._simulation().step)
         elif name == "weight":
             models = groups_of(self._circuit, links.target)
             rule = numbers_of(self._circuit, links.variable, links.access, models)["weight"]
@@ -280,13 +303,21 @@ Misfits = tuple[NDArray[np.bool_], Callable[[int], str]]
 """Which numbers do not fit, and what is wanted of one of them."""
 
 
-def _beyond_bounds(synapses: Synapses, which: Numbers, weights: NDArray[np.float64]) -> Misfits:
-    """Return which weights are not between the bounds of their synapse."""
+def _beyond_bounds(
+    synapses: Synapses, which: Numbers, weights: NDArray[np.float64], step: int
+) -> Misfits:
+    """Return which weights are not between the bounds of their synapse.
+
+    A text may have moved a weight beyond its bounds. It may stay there, or come nearer to them.
+    """
     limits = synapses.limits()
     assert limits is not None
     low, high = (one[which] if one.ndim else one for one in limits)
     stored = weights.astype(low.dtype, copy=False)
     bad = (stored < low) | (stored > high)
+    if bad.any():
+        now = synapses.at("weight", step)[which]
+        bad &= ~((stored >= np.minimum(low, now)) & (stored <= np.maximum(high, now)))
     named = f"must lie within the bounds of {type(synapses.rule).__name__}"
 
     def wanted(i: int) -> str:
@@ -297,13 +328,13 @@ def _beyond_bounds(synapses: Synapses, which: Numbers, weights: NDArray[np.float
 
 
 def _leaves_weights(
-    synapses: Synapses, name: str, which: Numbers, bounds: NDArray[np.float64]
+    synapses: Synapses, name: str, which: Numbers, bounds: NDArray[np.float64], step: int
 ) -> Misfits:
-    """Return which bounds of weights would leave the weight of their synapse outside."""
+    """Return which bounds of weights would move and leave the weight of their synapse outside."""
     assert synapses.rule.bounds is not None
     lower = name == synapses.rule.bounds[0]
-    weight = synapses.read("weight")[which]
+    weight, now = (synapses.at(one, step)[which] for one in ("weight", name))
     stored = bounds.astype(weight.dtype)
-    bad = weight < stored if lower else weight > stored
+    bad = (weight < stored) & (stored > now) if lower else (weight > stored) & (stored < now)
     ends = "at most" if lower else "at least"
     return bad, lambda i: f"must be {ends} the weight, {weight[i]:g}; set the weight first"

@@ -34,10 +34,29 @@ class CopiedLearningConnections(LearningConnections):
         """Whether the synapses of all copies learn; see `learn`."""
         return all(one.learning for one in self._each())
 
-    def learn(self, on: bool = True) -> None:
-        """Let the synapses of all copies learn, or not; see `LearningConnections.learn`."""
-        for one in self._each():
-            one.learn(on)
+    def learn(self, on: ArrayLike = True) -> None:
+        """Let the synapses of the copies learn, or not; see `LearningConnections.learn`.
+
+        Parameters
+        ----------
+        on : bool or (copies,) bool
+            For all copies, or for each of them.
+
+        Raises
+        ------
+        NeurodriverError
+            For anything else. No copy has been changed then.
+        """
+        copies = self._each()
+        try:
+            given = np.asarray(on)
+        except ValueError:  # lists of unequal lengths
+            given = np.asarray(None)
+        if given.dtype != np.bool_ or given.shape not in ((), (len(copies),)):
+            want = f"learn takes True or False, or {len(copies)} of them, got {on!r:.60}"
+            raise NeurodriverError(f"'{self.name}': {want}")
+        for one, learns in zip(copies, np.broadcast_to(given, (len(copies),)), strict=True):
+            one.learn(bool(learns))
 
     def call(self, name: str, /, **given: ArrayLike) -> None:
         """Run a text of the rule in all copies; see `LearningConnections.call`.
@@ -101,12 +120,18 @@ class CopiedLearningConnections(LearningConnections):
                 f"'{self.name}', '{name}': {want} are needed, got {values!r:.60}"
             ) from None
         same = name == "weight" and np.ndim(values) < 2 and not self._own_bounds()
+        same = same and self._within_bounds(numbers[0])
         ready = [
             one._checked(name, row, at, of, known=same and one is not copies[0])
             for one, row in zip(copies, numbers, strict=True)
         ]
         for change in ready:
             change()
+
+    def _within_bounds(self, weights: NDArray[np.float64]) -> bool:
+        """Whether no weight lies beyond bounds, where that of one copy may lie."""
+        low, high = self._rule.limits or (-np.inf, np.inf)
+        return bool(((weights >= low) & (weights <= high)).all())
 
     def _own_bounds(self) -> bool:
         """Whether synapses have bounds of their own, which may differ between copies."""
@@ -123,6 +148,14 @@ class CopiedLearningConnections(LearningConnections):
     def columns(self) -> Any:
         """Refuse: each copy has a table of its own."""
         raise self._of_one("columns")
+
+    def to_pandas(self) -> Any:
+        """Refuse: each copy has a table of its own."""
+        raise self._of_one("to_pandas")
+
+    def to_xarray(self) -> Any:
+        """Refuse: each copy has a table of its own."""
+        raise self._of_one("to_xarray")
 
     def _of_one(self, what: str) -> NeurodriverError:
         say = f"each copy has its own {what}; use lpu.copies[b]['{self.name}'].{what}"

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..circuit.circuit import Circuit
+from ..circuit.plastic import learning_connections
 from ..circuit.uids import uid_list
 from ..circuit.validate import checked
 from ..errors import NeurodriverError, RequestError, near, quoted
@@ -66,6 +67,10 @@ def _called(own: Circuit, name: str) -> Sequence[str]:
         return own.populations[name].uids.tolist()  # type: ignore[no-any-return]
     groups = [group for group in own.groups if group.name == name]
     if not groups:
+        if any(links.name == name for links in learning_connections(own)):
+            say = "connections that learn are called so, and components are needed"
+            advice = "a number of each of their synapses is set"
+            raise RequestError(f"'{name}': {say}; {advice}: lpu['{name}'].set(...)")
         known = [*own.populations, *(group.name for group in own.groups), *likely_names(own)]
         what = "no component, population or model is called"
         raise RequestError(f"{what} '{name}'{near(name, known)}")

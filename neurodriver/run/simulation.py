@@ -242,7 +242,7 @@ class Simulation:
             if progress is not None:
                 progress(done)
         self.complete_calls()
-        self._findings.check(self.backend)
+        self._findings.check(self.backend, self.step)
         boundary.reached()
 
     def complete_calls(self) -> None:

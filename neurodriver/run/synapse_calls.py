@@ -54,7 +54,7 @@ def ready_call(
     numbers = _checked(given, call.given, written, faults)
     if faults.count:
         raise NeurodriverError(faults.report())
-    own = {one: synapses.read(one) for one in synapses.names}
+    own = {one: synapses.at(one, step) for one in synapses.names}
     levels = [
         (float(level), step - int(dosed))
         for level, dosed in zip(*(synapses.modulators() if rule.doses() else ((), ())), strict=True)
@@ -67,6 +67,7 @@ def ready_call(
         raise NeurodriverError(faults.report())
 
     def store() -> None:
+        synapses.settle(step)
         for one, values in changed.items():
             synapses.write(one, values)
 

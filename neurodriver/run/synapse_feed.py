@@ -13,11 +13,11 @@ from ..backends.base import Backend, Batched
 from ..backends.tables import Probe
 from ..circuit.circuit import Circuit, Connections
 from ..circuit.plastic import learning_connections
-from ..model.synapse_traces import taus
 from ..plan.program import Program
 from ..plan.sorting import times_before
 from ..recorders.base import Columns, Recorder
 from ..recorders.synapses import SynapseRecorder
+from ..state.drift import drifting
 from ..state.synapses import ChosenSynapses, Synapses
 from .execution import RecorderFeed
 
@@ -73,7 +73,7 @@ class SynapseFeed(RecorderFeed):
     def _row(self, name: str, step: int) -> NDArray[np.generic]:
         """Return values of the chosen synapses, or how many of them are in each bin, by copies."""
         rows: list[NDArray[Any]] = [one.read(name) for one in self._chosen]
-        if name in taus(self._rule.synapse):
+        if name in drifting(self._rule):
             every = (Synapses(one.backend, self._links) for one in self._chosen)
             rows = [one.at(name, step)[self._which] for one in every]
         return np.concatenate([counted(values, self._edges) for values in rows])

@@ -56,6 +56,7 @@ class SynapseSummaries(LiveConnections):
         bins : int or array
             Number of bins, or their edges. Bins by number lie between the bounds of the rule where
             it has some, and the name is ``weight``; else between the least and the largest value.
+            They reach to weights beyond the bounds, too.
         of : (sources, targets), optional
             Only the synapses between these.
 
@@ -66,6 +67,8 @@ class SynapseSummaries(LiveConnections):
         """
         values = self.get(name, of)
         limits = self._limits() if name == "weight" else None
+        if limits is not None and values.size:
+            limits = min(limits[0], values.min()), max(limits[1], values.max())
         edges = np.histogram_bin_edges(values, bins, limits)
         counts, edges = np.histogram(values, edges)
         return counts.astype(np.int64), edges

@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 from ..backends.base import Backend
 from ..circuit.circuit import Circuit, Connections
 from ..circuit.plastic import numbers_of_synapses
+from ..model.synapse_traces import anchors
 from ..model.traces import Doses
 from ..plan.arrays import Key, ReceptorOwner
 from ..plan.spikes.learning import MODULATORS, LearningPlan
 from ..plan.sums.learned import LearnedSum
-from .synapse_traces import values_at
+from .drift import values_at
 
 Numbers = NDArray[np.int64]
 
@@ -160,9 +161,20 @@ class Synapses:
 
         What the synapses have seen before is learned, or is not, before that changes.
         """
-        self.catch_up(step)
+        if on != self.learns:
+            self.settle(step)
         for part in self.parts:
             self.backend.live.write(part.key("learning"), int(on))
+
+    def settle(self, step: int) -> None:
+        """Let the synapses drift up to a step, as an event of all of them, before a change."""
+        if not (self.rule.between and self.parts):
+            self.catch_up(step)
+        elif self.rule.doses():
+            name = next(iter(self.rule.doses()))
+            self.set_level(name, self.level(name, step), step)
+        else:
+            self._anchor(0, 0.0, step)
 
     def level(self, name: str, step: int) -> float:
         """Return the level of a modulator when ``step`` steps are done."""
@@ -174,7 +186,10 @@ class Synapses:
 
     def set_level(self, name: str, level: float, step: int) -> None:
         """Set the level of a modulator from a step on; synapses take up what was before it."""
-        number, _ = self._modulator(name)
+        self._anchor(self._modulator(name)[0], level, step)
+
+    def _anchor(self, number: int, level: float, step: int) -> None:
+        """Let the synapses drift up to a step, in which a modulator has a level."""
         live = self.backend.live
         for part in self.parts:
             live.write(part.key("dosing"), 1)
@@ -192,15 +207,32 @@ class Synapses:
 
     def clamped(self) -> int:
         """Return how many values were too large to be sent."""
+        return self.counts()[0]
+
+    def counts(self) -> tuple[int, int, int]:
+        """Return how many values were too large to be sent, or no numbers, and sums too large."""
+        clamped, undefined, overflown = self._counted()[:, :3].sum(axis=0).tolist()
+        return clamped, undefined, overflown
+
+    def largest_sum(self) -> tuple[int, float, float]:
+        """Return a sum that was too large: its number in texts of intervals, value and range."""
+        row = next(row for row in self._counted() if row[2])
+        value, limit = row[4:6].view(np.float64).tolist()
+        return int(row[3]), value, limit
+
+    def _counted(self) -> Numbers:
+        """Return what threads have counted, (n, 8): see ``event_order.h``."""
+        none = np.zeros((0, 8), np.int64)
         parts = [part for part in self.parts if part.of_events]
-        return sum(int(self.backend.array(part.key("clamped")).sum()) for part in parts)
+        own = (self.backend.array(part.key("clamped")).reshape(-1, 8) for part in parts)
+        return np.concatenate([none, *(one.astype(np.int64) for one in own)])
 
     def modulators(self) -> tuple[NDArray[Any], Numbers]:
         """Return the levels of modulators after their last doses, and the steps of these.
 
         A thread without targets does not know of the doses.
         """
-        count, part = len(self.rule.doses()), self.parts[0]
+        count, part = anchors(self.rule), self.parts[0]
         stored = (self.backend.array(part.key(name)) for name in ("level", "dosed"))
         level, dosed = (one.reshape(-1, MODULATORS)[:, :count] for one in stored)
         newest = dosed.argmax(axis=0), np.arange(count)

@@ -168,3 +168,138 @@ def test_what_cannot_be_given() -> None:
     groups = [(g.model, g.count, {}, g.uids.tolist()) for g in circuit.groups]
     with pytest.raises(CircuitError, match=r"'initc'.*no variable of synapses.*initk"):
         nd.Circuit.from_arrays(groups, [fixed, links])
+
+
+class Listener(nd.NDComponent):
+    """Spikes when it is told to; V is what arrives."""
+
+    accesses = (nd.Weighted("spike_state", "learned"), "told")
+    updates = {"spike_state": "1", "V": "mV"}
+    update = "V = learned; spike_state = told > 0.5 ? 1 : 0;"
+
+
+class Touched(nd.RewardedSTDP):
+    """A call and an interval change the weights, which drift up to then."""
+
+    params = {"interval": nd.Parameter("ms", default=5000.0)}
+    on_call = {"scale(r)": "weight = clip(r * weight);"}
+    every = {"interval": "weight = clip(0.5 * weight);"}
+
+
+class AtIntervals(Touched):
+    """The interval is within the run."""
+
+    params = {"interval": nd.Parameter("ms", default=600.0)}
+
+
+GIVEN = {"A_plus": 0.01, "A_minus": 0.0, "base": -0.001}
+ARRIVE, SPIKE, DOSE, AGAIN, END = 10, 15, 100, 1500, 1600
+
+
+def one_synapse(rule: type[nd.RewardedSTDP], **options: Any) -> nd.LPU:
+    """Return an LPU with a synapse whose weight drifts most of the time."""
+    source, reward = (nd.Population("SpikeSource", 1, name=name) for name in ("s", "d"))
+    cell = nd.Population(Listener, 1, name="c")
+    links = nd.Projection(
+        source, cell, nd.AllToAll(), receptor="learned", weight=1.0,
+        plasticity=rule(dopamine=reward, **GIVEN), name="learning",
+    )  # fmt: skip
+
+    def given(variable: str, uid: str, *steps: int) -> nd.ArrayInput:
+        rows = np.zeros((END, 1))
+        rows[[*steps]] = 1.0
+        return nd.ArrayInput({variable: ([uid], rows)})
+
+    inputs = [
+        given("spike_state", "s/0", ARRIVE, AGAIN), given("told", "c/0", SPIKE),
+        given("spike_state", "d/0", DOSE),
+    ]  # fmt: skip
+    circuit = nd.Circuit([source, cell, reward], [links])
+    return nd.LPU(circuit, DT, inputs, nd.MemoryRecorder([("V", None)]), backend="cpu", **options)
+
+
+def drift(begin: int, end: int) -> float:
+    """Return by how much the weight drifts between two steps, by a sum of small steps."""
+    fine = np.arange(begin, end, 0.01) + 0.005
+    spiked, dosed = SPIKE + 1, DOSE + 1  # rows of what enters at these steps
+    c = GIVEN["A_plus"] * np.exp(-(spiked - ARRIVE - 1) / 20 - (fine - spiked) / 1000)
+    level = np.where(fine >= dosed, 0.5 * np.exp(-(fine - dosed) / 200), 0.0)
+    return float(np.sum(np.where(fine >= spiked, c * (level - GIVEN["base"]), 0.0)) * 0.01)
+
+
+def test_a_weight_that_drifts_is_read_as_it_is() -> None:
+    """At any step, and by recorders; reading changes no bit of what comes later."""
+    found = []
+    for often in (False, True):
+        with one_synapse(Touched) as lpu:
+            recorder = nd.SynapseRecorder(None, "learning", ["weight", "c"], interval=0.1)
+            for step in range(50, END, 50):
+                lpu.run(steps=step - lpu.step, record=[recorder] if often else None)
+                if often:
+                    weight = lpu["learning"].get()
+                    assert abs(weight[0] - 1.0 - drift(0, step)) < 1e-6
+                    if step % 100 == 0:
+                        assert np.array_equal(recorder.recording.weight[-1], weight)
+                        c = recorder.recording.c[-1]
+                        assert np.array_equal(c, lpu["learning"].get("c"))
+                    lpu["learning"].set("weight", weight)
+            found.append((lpu["learning"].get()[0], lpu["learning"].get("c")[0]))
+    assert found[0] == found[1] and found[0][0] > 1.5
+
+
+CHANGES: dict[str, tuple[Any, Any]] = {
+    "set": (lambda one: one.set("weight", 0.5), lambda w: 0.5),
+    "set some": (lambda one: one.set("weight", [0.5], at=[0]), lambda w: 0.5),
+    "call": (lambda one: one.call("scale", r=0.5), lambda w: 0.5 * w),
+    "dopamine": (lambda one: one.set("dopamine", one.get("dopamine")), lambda w: w),
+    "learn": (lambda one: one.learn(True), lambda w: w),
+}
+
+
+@pytest.mark.parametrize("way", CHANGES)
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("at", [130, 700])
+def test_a_weight_that_drifts_is_changed_as_it_is(way: str, dtype: str, at: int) -> None:
+    """What has drifted before counts before, and nothing of it comes again later."""
+    change, made = CHANGES[way]
+    with one_synapse(Touched, dtype=dtype) as lpu:
+        lpu.run(steps=at)
+        change(lpu["learning"])
+        expected = made(1.0 + drift(0, at))
+        assert abs(lpu["learning"].get()[0] - expected) < 1e-5
+        lpu.run(steps=AGAIN + 10 - at)
+        assert abs(lpu["learning"].get()[0] - expected - drift(at, AGAIN + 10)) < 1e-5
+        carried = np.asarray(lpu.recording.V)[AGAIN:].max()
+        assert abs(carried - expected - drift(at, AGAIN)) < 1e-4
+
+
+def test_a_weight_that_drifts_does_so_while_it_learns() -> None:
+    """What would have drifted meanwhile is never learned, and arrivals carry the weight."""
+    with one_synapse(Touched) as lpu:
+        lpu.run(steps=120)
+        lpu["learning"].learn(False)
+        weight = lpu["learning"].get()[0]
+        assert abs(weight - 1.0 - drift(0, 120)) < 1e-6
+        c = lpu["learning"].get("c")[0]
+        lpu.run(steps=AGAIN - 20)
+        assert lpu["learning"].get()[0] == weight
+        assert np.asarray(lpu.recording.V)[AGAIN:].max() == pytest.approx(weight, abs=1e-8)
+        lpu["learning"].learn(True)
+        assert lpu["learning"].get()[0] == weight and lpu["learning"].get("c")[0] == c
+
+
+def test_intervals_are_events_of_what_drifts(tmp_path: Path) -> None:
+    """Their texts read the weight of their step; a saved state goes on with the same bits."""
+    with one_synapse(AtIntervals) as lpu:
+        lpu.run(steps=1000)
+        lpu.save(tmp_path / "a.h5")
+        expected = 0.5 * (1.0 + drift(0, 600)) + drift(600, 1000)
+        assert abs(lpu["learning"].get()[0] - expected) < 1e-6
+        lpu.run(steps=END - 1000)
+        expected = 0.5 * (expected + drift(1000, 1200)) + drift(1200, END)
+        last = lpu["learning"].get()[0]
+        assert abs(last - expected) < 1e-6
+    with one_synapse(AtIntervals) as lpu:
+        lpu.resume(tmp_path / "a.h5")
+        lpu.run(steps=END - 1000)
+        assert lpu["learning"].get()[0] == last

@@ -10,6 +10,7 @@ import pytest
 from learning import learned
 
 import neurodriver as nd
+from neurodriver.errors import CircuitWarning, LPUExecutionError
 from neurodriver.model.library import shipped
 from neurodriver.model.plasticity import Plasticity
 from neurodriver.model.traces import Doses, Trace
@@ -387,6 +388,88 @@ def test_sums_where_units_differ(dtype: str) -> None:
         after = lpu["learning"].get().reshape(6, 3).sum(axis=0)
     assert (np.abs(before - 3.0) > 0.05).all()
     assert np.allclose(after, 3.0, atol=1e-4)
+
+
+class Divided(Pairs):
+    """Weights of 0.5 become no number at the first arrival."""
+
+    on_arrival = "weight = (weight - 0.5) / (weight - 0.5); send(weight);"
+    bounds, on_spike = None, ""
+
+
+class SentAlone(Pairs):
+    """What is sent is no number, and weights stay."""
+
+    on_arrival = "send((weight - 0.5) / (weight - 0.5));"
+
+
+class Counted(Pairs):
+    """Counts the synapses of a target."""
+
+    params = {"interval": nd.Parameter("ms", default=5.0, above=0.0)}
+    synapse = {"number": nd.State("1", 0.0)}
+    every = {"interval": "n = sum(1); number = n;"}
+
+
+UNDEFINED = {
+    "weight": (Divided(), "'learning': 60 values .* a number .*'sources/0' -> 'cells/0' is nan"),
+    "sent": (SentAlone(), "'learning': 60 values .* a number .* on_arrival of SentAlone"),
+    "sum": (
+        Counted(w_max=1e-6),
+        r"'learning': Counted.every\['interval'\]: n = sum\(1\) reaches .* between -1 and 1:",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", UNDEFINED)
+@pytest.mark.parametrize("batch", [None, 2])
+def test_values_that_are_no_numbers_are_told(case: str, batch: int | None) -> None:
+    """The run ends with an error that names the connections, or goes on; targets get nothing."""
+    rule, said = UNDEFINED[case]
+    sources = nd.Population("SpikeSource", 6, name="sources")
+    cells = nd.Population(Listener, 2, name="cells")
+    links = nd.Projection(
+        sources, cells, nd.AllToAll(), receptor="learned", plasticity=rule, name="learning",
+        weight=0.5 if case != "sum" else 1e-6,
+    )  # fmt: skip
+    spikes = np.zeros((20, 6))
+    spikes[2:7] = 1.0
+    given = nd.ArrayInput({"spike_state": ([f"sources/{i}" for i in range(6)], spikes)})
+    for policy in ("raise", "warn", "off", "steps"):
+        recorder = nd.MemoryRecorder([("V", None)])
+        nonfinite = policy if policy != "steps" else "raise"
+        options = {"nonfinite": nonfinite, "batch": batch, "backend": "cpu"}
+        circuit = nd.Circuit([sources, cells], [links])
+        with nd.LPU(circuit, DT, given, recorder, **options) as lpu:
+            if policy == "raise":
+                wanted = LPUExecutionError if case == "sum" else nd.NonFiniteError
+                with pytest.raises(wanted, match=said):
+                    lpu.run(steps=20)
+            elif policy == "steps":
+                lpu.start()
+                for _ in range(20):
+                    lpu.advance(1)
+                with pytest.warns(CircuitWarning, match=said):
+                    lpu.finish()
+            elif policy == "warn" or case == "sum":
+                with pytest.warns(CircuitWarning, match=said):
+                    lpu.run(steps=20)
+            else:
+                lpu.run(steps=20)
+            assert np.abs(recorder.get("V")).max() <= (0.0 if case != "sum" else 1e-5)
+
+
+@pytest.mark.parametrize("rule", [nd.NormalisedSTDP(total=8.0), nd.DiehlCookSTDP()])
+def test_weights_of_zero_are_not_scaled(rule: Plasticity) -> None:
+    """Their sum is no divisor."""
+    sources = nd.Population("PoissonSource", 6, rate=30.0)
+    cells = nd.Population(Listener, 2)
+    links = nd.Projection(
+        sources, cells, nd.AllToAll(), receptor="learned", weight=0.0, plasticity=rule, name="p"
+    )
+    with nd.LPU(nd.Circuit([sources, cells], [links]), DT, backend="cpu") as lpu:
+        lpu.run(steps=1100)
+        assert (lpu["p"].get() == 0).all()
 
 
 def test_too_many_steps() -> None:

@@ -192,7 +192,7 @@ def test_some_synapses_are_set() -> None:
         ("weight", 0.5, {"of": "s0"}, "pair of sources and targets"),
         ("weight", 0.5, {"of": ("s99", None)}, "no component is called 's99'"),
         ("wieght", 0.5, {}, "no 'wieght'.*mean 'weight'"),
-        ("tau_plus", 5.0, {}, "a number of the rule"),
+        ("tau_plus", 5.0, {}, "one number of the rule"),
     ],
 )
 def test_what_cannot_be_set(name: str, values: Any, more: Any, said: str) -> None:
@@ -313,7 +313,7 @@ def test_synapses_of_copies_are_read_and_set() -> None:
             (lambda: each.set("dopamine", np.zeros((3, 1))), r"broadcasts to \(copies,\)"),
             (each.means, r"lpu.copies\[b\]\['learning'\].means"),
             (each.histogram, "histogram"),
-            (each.to_pandas, "columns"),
+            (each.to_pandas, r"lpu.copies\[b\]\['learning'\].to_pandas"),
             (lambda: lpu.reset(keep=["weights"]), "learned weights of its own"),
         ):
             with pytest.raises(nd.NeurodriverError, match=said):
@@ -326,6 +326,81 @@ def test_synapses_of_copies_are_read_and_set() -> None:
         assert not lpu.copies[1]["learning"].learning
         lpu.run(30)
         assert np.array_equal(each.get(), before)
+
+
+@pytest.mark.parametrize("given", ["no", 1, None, [False], [[True, False]], [True, 0], [[], [1]]])
+def test_learning_is_a_bool_or_one_of_each_copy(given: Any) -> None:
+    """Anything else is refused, and nothing is changed."""
+    with learning(Pairs(), batch=2) as lpu:
+        each = lpu["learning"]
+        each.learn([False, True])
+        assert [one["learning"].learning for one in lpu.copies] == [False, True]
+        with pytest.raises(
+            nd.NeurodriverError, match="'learning': learn takes True or False, or 2"
+        ):
+            each.learn(given)
+        with pytest.raises(nd.NeurodriverError, match="'learning': learn takes True or False, got"):
+            lpu.copies[0]["learning"].learn(given)
+        assert [one["learning"].learning for one in lpu.copies] == [False, True]
+        each.learn(np.True_)
+        assert each.learning
+
+
+@pytest.mark.parametrize("own", [False, True])
+@pytest.mark.parametrize("batch", [None, 2])
+def test_weights_beyond_their_bounds_may_stay_there(own: bool, batch: int | None) -> None:
+    """A rule whose text has moved them there takes them again, but none that is further away."""
+    w_max = np.full(SYNAPSES, 1.0) if own else 1.0
+    rule = nd.NormalisedSTDP(total=15.0, interval=5.0, w_max=w_max)
+    with learning(rule, batch=batch) as lpu, warnings.catch_warnings():
+        warnings.simplefilter("ignore", CircuitWarning)  # what is sent is clamped
+        each = lpu["learning"]
+        if batch:
+            lpu.copies[1]["learning"].set("weight", 0.5)
+        lpu.run(6)
+        weight = each.get()
+        assert weight.max() > 1.2
+        each.set("weight", weight)
+        assert np.array_equal(each.get(), weight)
+        one = lpu.copies[0]["learning"] if batch else each
+        counts, edges = one.histogram(20)
+        assert counts.sum() == SYNAPSES and edges[-1] == one.get().max()
+        if own:
+            each.set("w_max", 1.0)
+        for given in (1.001 * weight, one.get() * 1.001):
+            with pytest.raises(nd.NeurodriverError, match="within the bounds of NormalisedSTDP"):
+                each.set("weight", given)
+        assert np.array_equal(each.get(), weight)
+        each.set("weight", 0.999 * weight)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("up", r"'up' is one number of the rule, 0.05; to set it, .* up=nd.Uniform\(low, high\)"),
+        ("tau_plus", r"'tau_plus' is one number .* share pre\['x'\], so a new circuit is needed"),
+    ],
+)
+def test_numbers_of_a_rule_are_not_set(name: str, said: str) -> None:
+    """The message says how such a number becomes one of each synapse, or why it cannot."""
+    with learning(Pairs()) as lpu, pytest.raises(nd.NeurodriverError, match=said):
+        lpu["learning"].set(name, 0.1)
+    batch = nd.Batch(2, parameters={("learning", name): [0.1, 0.2]})
+    with pytest.raises(nd.CircuitError, match="'learning': connections that learn are called so"):
+        learning(Pairs(), batch=batch)
+
+
+def test_a_population_of_the_same_name_comes_first() -> None:
+    """The connections are there by their name, too."""
+    cells = nd.Population(Cell, 3, name="cells")
+    links = nd.Projection(
+        "spike_state", "learned", cells, cells, nd.AllToAll(), weight=0.5, plasticity=Pairs(),
+        name="cells",
+    )  # fmt: skip
+    circuit = nd.Circuit([cells], [links])
+    with nd.LPU(circuit, DT, backend="cpu") as lpu:
+        assert lpu["cells"].V.shape == (3,)
+        assert lpu.connections["cells"].get("weight").shape == (9,)
 
 
 def test_copies_with_bounds_of_their_own() -> None:

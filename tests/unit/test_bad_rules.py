@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import neurodriver as nd
-from neurodriver.errors import ModelError
+from neurodriver.errors import CircuitError, CircuitWarning, ModelError
+from neurodriver.model.rule_page import rule_page
 
 TAU = nd.Parameter("ms", default=20.0, above=0.0)
 RATE = nd.Parameter("1", default=0.1)
@@ -215,3 +216,55 @@ def test_odd_values_are_refused_or_right(attribute: str) -> None:
             except ModelError as error:
                 refused += str(error).startswith("Bad")
     assert refused >= 15
+
+
+class Timed(nd.PairSTDP):
+    """Intervals and time constants whose parameters have no range."""
+
+    params = {
+        "each": nd.Parameter("ms", default=5.0),
+        "tau_c": nd.Parameter("ms", default=5.0),
+        "tau_x": nd.Parameter("ms", default=5.0),
+    }
+    pre = {"x": nd.Trace("tau_x")}
+    synapse = {"c": nd.Trace("tau_c")}
+    every = {"each": "weight = clip(0.9 * weight);"}
+
+
+@pytest.mark.parametrize("name", ["each", "tau_c", "tau_x"])
+@pytest.mark.parametrize("value", [0.0, -5.0])
+def test_times_are_above_zero(name: str, value: float) -> None:
+    """Whatever range the parameter has."""
+    what = r"an interval" if name == "each" else "the time constant of"
+    with pytest.raises(ModelError, match=rf"'{name}' \[ms\]: must be above 0, as it is {what}"):
+        Timed(**{name: value})
+
+
+def test_intervals_are_whole_steps() -> None:
+    """Those that are shorter than a step are refused, and a warning tells of those that change."""
+
+    def made(interval: float, rows: float = 2e-3) -> None:
+        source = nd.Population("SpikeSource", 1)
+        cell = nd.Population(
+            "LeakyIAFDelta", 1, resting_potential=-70.0, threshold=-54.0, reset_potential=-60.0,
+            time_constant=20.0,
+        )  # fmt: skip
+        rule = Timed(each=interval)
+        links = nd.Projection(source, cell, nd.AllToAll(), weight=0.5, plasticity=rule, name="p")
+        recorder = nd.SynapseRecorder(None, "p", interval=rows)
+        nd.LPU(nd.Circuit([source, cell], [links]), 1e-3, recorders=[recorder]).close()
+
+    made(5.0)
+    said = "'p': Timed.each = 1.4 ms is 1.4 steps of 1 ms; it becomes 1 ms, but texts read 1.4"
+    with pytest.warns(CircuitWarning, match=said):
+        made(1.4)
+    with pytest.raises(CircuitError, match=r"'p': Timed.each: .* one step of 1 ms .*got 0.2 ms"):
+        made(0.2)
+    with pytest.warns(CircuitWarning, match="SynapseRecorder: interval = 1.7 ms .* becomes 2 ms"):
+        made(5.0, 1.7e-3)
+
+
+def test_the_page_of_a_rule_has_its_texts_as_they_are_written() -> None:
+    """Values of neurons, and sums."""
+    assert "real y = post.value;" in "\n".join(rule_page(nd.BCMRule))
+    assert "sum_of_weights = sum(weight);" in "\n".join(rule_page(nd.NormalisedSTDP))

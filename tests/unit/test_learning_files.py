@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -134,16 +135,27 @@ def test_what_is_wrong_in_a_graph_is_told(
     assert str(told.value).startswith("g")
 
 
+def test_an_attribute_that_looks_like_a_parameter_of_the_rule() -> None:
+    """A warning tells that it is not used; parameters themselves are."""
+    with pytest.warns(CircuitWarning, match="edges have no attribute 'w_mxa'.*'w_max'"):
+        nd.Circuit.from_graph(graph({"w_mxa": 0.75}, {"class": "Pairs"}), [Cell, Pairs])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        nd.Circuit.from_graph(graph({"w_max": 0.75}, {"class": "Pairs"}), [Cell, Pairs])
+
+
 def test_edges_to_and_from_rules() -> None:
     """An edge to a rule feeds a modulator that it names; none leads away from it."""
     made = graph(rule={"class": "Rewarded"})
-    made.add_edge("b", "stdp", receptor="dopamine")
+    made.add_edge("b", "stdp", receptor="dopamine", weight=1.0, delay=0.0)
     (links,) = nd.Circuit.from_graph(made, [Cell, Rewarded]).connections
     assert links.plasticity.released_by["dopamine"].tolist() == ["b"]
     for ends, data, said in (
         (("a", "stdp"), {"receptor": "dopamnie"}, "no modulator 'dopamnie'.*'dopamine'"),
         (("a", "stdp"), {}, "edge 'a' -> 'stdp': 'receptor' must name a modulator of Rewarded"),
         (("stdp", "a"), {}, "edge 'stdp' -> 'a': a rule of plasticity sends nothing"),
+        (("a", "stdp"), {"receptor": "dopamine", "delay": 2e-3}, "'delay': a dose .*got 0.002"),
+        (("a", "stdp"), {"receptor": "dopamine", "weight": "0.5"}, "'weight': all doses .*'0.5'"),
     ):
         bad = made.copy()
         bad.add_edge(*ends, **data)
@@ -196,7 +208,7 @@ def test_names_of_what_learns_are_unique() -> None:
     [
         ({"dendritic": 6e-3}, "'dendritic' must not be longer than the delay.*0.006 s.*0.005 s"),
         ({"back": -1e-3}, "'back' must be finite and at least 0 .got -0.001"),
-        ({"largest": -1.0}, "'largest' must be above 0"),
+        ({"largest": -1.0}, "circuit: connections 'loop': 'largest' must be finite and above 0"),
         ({"dendritic": "1 ms"}, "'dendritic' must be a finite number"),
         ({"weight": nd.Uniform(0.5, 1.5)}, "bounds of Pairs, 0 to 1 .got 0.5 to 1.5"),
     ],
@@ -220,6 +232,12 @@ def test_times_of_what_does_not_learn_are_not_used() -> None:
     plain = nd.Connections("spike_state", "fixed", *ends, 2e-3, data)
     with pytest.warns(CircuitWarning, match="'dendritic' is not used, as they do not learn"):
         nd.Circuit.from_arrays(groups, [plain, learns])
+    cells = nd.Population(Cell, 20, name="cells")
+    links = nd.Projection(
+        "spike_state", "learned", cells, cells, nd.AllToAll(), weight=0.5, dendritic=1e-3, name="a"
+    )
+    with pytest.warns(CircuitWarning, match="connections 'a': 'dendritic' is not used"):
+        nd.Circuit([cells], [links])
 
 
 def test_edges_of_a_table_learn(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ...model.component import Access
 from ...model.rule_values import ValueRead
+from ...model.synapse_traces import anchors
 from ...model.text import block
 from ...plan.arrays import (
     CUTS,
@@ -19,6 +20,7 @@ from ...plan.spikes.learning import LISTED, LearningPlan
 from ...plan.spikes.thread_shares import SharesByThread
 from ...plan.sums.gather import learning_part
 from ..component import ComponentText
+from ..rule_intervals import drifts_to_intervals
 from ..rules import RuleText
 from .fanout import FanoutText
 from .spike_search import each_event, each_spike
@@ -88,6 +90,9 @@ class LearningText:
         sweep = [*self._sweep("nd_k"), "nd_l.swept_before(nd_begin, nd_end, (int)nd_k);"]
         lines = [*self._declare(), *self._spikes(), *self._list("nd_k - nd_l.least")]
         lines += block("if (nd_l.full())", sweep)
+        if drifts_to_intervals(self.plan.rule):
+            drift = [*self._sweep("nd_k", "ND_INTERVAL"), *sweep[1:]]
+            lines += block("if (nd_k > 0 && nd_l.rule.last_interval((int)nd_k) == nd_k)", drift)
         for i, name in enumerate(self.plan.rule.every):
             interval = self.component.arguments.integer(Key(self.owner, Kind.SIZE, f"every {name}"))
             run = [*sweep, *block("if (nd_l.learns)", self._every(i))]
@@ -177,7 +182,7 @@ class LearningText:
     def catch_up(self) -> list[str]:
         """Return the lines that bring all synapses of a thread up to date before step ``nd_k``."""
         sweep = [*self._sweep("nd_k"), "nd_l.swept_before(nd_begin, nd_end, (int)nd_k);"]
-        if self.plan.rule.doses():
+        if anchors(self.plan.rule):
             dosed = f"if ({self._pointer('dosing', 'const long long')}[0])"
             sweep = [*block(dosed, self._dosed()), *block("else", sweep)]
         known = [*self._list("nd_k - 1 - nd_l.least"), *sweep, "nd_l.store((int)nd_k);"]
@@ -201,7 +206,7 @@ class LearningText:
             "unswept": self._pointer("unswept", "int"),
             "arrivals": f"{self._pointer('arrivals', 'int')} + 2 * nd_rows * nd_u",
             "swept": f"{self._pointer('swept_step', 'long long')} + 8 * nd_u",
-            "clamped": f"{self._pointer('clamped', 'long long')} + 8 * nd_u",
+            "counts": f"{self._pointer('clamped', 'long long')} + 8 * nd_u",
             "level": f"{self._pointer('level', 'real')} + 8 * nd_u",
             "dosed": f"{self._pointer('dosed', 'int')} + 8 * nd_u",
             "learns": f"{self._pointer('learning', 'const long long')}[0] != 0",

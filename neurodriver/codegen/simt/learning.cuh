@@ -29,7 +29,8 @@
  * elsewhere (`next_arrivals`, `next_pre`), and the next scan copies them. */
 #include "synapse.cuh"
 
-enum { ND_SUM_PARTS = 16384 };                  /* parts of a unit that sums over synapses count */
+enum { ND_SUM_PARTS = 16384 };                  /* parts of a unit that sums over synapses count, */
+#define ND_MOST_PARTS 9223372036854775808.0     /* and how many at most */
 
 /* Parts of a turn; then what is done between launches: to settle the arrivals, and to sweep; then, for
  * the texts of intervals that read sums, to sum over the synapses of each target, and to run the text;
@@ -52,7 +53,7 @@ struct nd_learning : nd_learning_direct<Synapses, Intervals, Code, Slot> {
     using Pieces::from, Pieces::level_in, Pieces::came, Pieces::mark, Pieces::mark_after;
     using Pieces::warp, Pieces::warps, Pieces::thread, Pieces::threads;
     using Pieces::each_chunk, Pieces::code, Pieces::own, Pieces::found, Pieces::swept, Pieces::learns;
-    using Pieces::width, Pieces::source, Pieces::settle;
+    using Pieces::width, Pieces::source, Pieces::settle, Pieces::counts;
     using Pieces::find_spikes, Pieces::find_arrivals, Pieces::find_doses, Pieces::add_doses;
     using Pieces::take_modulators, Pieces::take_dose, Pieces::doses_came, Pieces::deliver;
     using Pieces::deliver_piece, Pieces::units_in;
@@ -144,13 +145,14 @@ struct nd_learning : nd_learning_direct<Synapses, Intervals, Code, Slot> {
         const bool texts = runs && !Intervals::APART;
         real now_[MODULATORS + 1];
         for (int v = 0; v < MODULATORS; ++v) now_[v] = level_in(v, n);
-        const bool steps = Rule::STEPS && after;
+        const bool steps = Rule::STEPS && after, drifts = runs && Rule::DRIFTS_TO_INTERVALS;
         each_chunk([&](int row, int back, long long first, long long past) {
             synapses.back = back;
             const Source s = source(row, n, after);
             const auto values = values_before(row, n - 1);
-            bring<ND_SWEEP>(first, past, s, before, n, texts || steps, [&](real *state, int j, int q) {
+            bring<ND_SWEEP>(first, past, s, before, n, texts || steps || drifts, [&](real *state, int j, int q) {
                 if (steps) synapses.step(state, j, q, s, n - 1, values);
+                if (drifts) synapses.template drift<ND_INTERVAL>(state, j, q, s, n);
                 for (int i = 0; texts && i < Intervals::TEXTS; ++i)     /* they read no values */
                     if (Intervals::due_in(i, n)) Intervals::run(synapses.rule, i, state, now_, nullptr, values);
             });
@@ -267,11 +269,25 @@ struct nd_learning : nd_learning_direct<Synapses, Intervals, Code, Slot> {
                 for (int v = 0; v < Intervals::SUMS; ++v) {
                     if (Intervals::text_of(v) != i) continue;
                     const real term = Intervals::term(synapses.rule, v, state);
-                    const long long parts = (long long)nd_rint(term * units_in(code[p]) * ND_SUM_PARTS);
-                    atomicAdd((unsigned long long *)sums + (long long)v * width + code[p], (unsigned long long)parts);
+                    const real parts = nd_rint(term * units_in(code[p]) * ND_SUM_PARTS);
+                    const bool fits = parts >= -ND_MOST_PARTS && parts < ND_MOST_PARTS;
+                    const unsigned long long more = (unsigned long long)(fits ? (long long)parts : 0);
+                    const unsigned long long was = atomicAdd((unsigned long long *)sums + (long long)v * width + code[p], more);
+                    if (!fits || (long long)((was ^ (was + more)) & (more ^ (was + more))) < 0)
+                        overflown(i, v - Intervals::first_sum(i), (double)(long long)was + parts, (double)units_in(code[p]) * ND_SUM_PARTS);
                 }
             }
         });
+    }
+
+    /* A sum has more parts than it can count. */
+    ND_MEMBER void overflown(int text, int v, double parts, double of_one)
+    {
+        const double value = parts / of_one, range = ND_MOST_PARTS / of_one;
+        atomicAdd(counts + ND_OVERFLOWN, 1ull);
+        counts[ND_WHICH_SUM] = (unsigned long long)(text << 8 | v);
+        memcpy(counts + ND_VALUE_OF_SUM, &value, sizeof value);
+        memcpy(counts + ND_RANGE_OF_SUM, &range, sizeof range);
     }
 };
 

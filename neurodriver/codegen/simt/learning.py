@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...model.rule_values import ValueRead
+from ...model.synapse_traces import anchors
 from ...model.text import block, indent
 from ...plan.arrays import Key, Kind, ReceptorOwner, activity, depth, width
 from ...plan.spikes.fanout import PIECE
@@ -92,7 +93,7 @@ class _LearningText:
     @property
     def looked(self) -> int:
         """Bytes of a warp's shared memory for the pieces and the doses that it looks at."""
-        return WARP * (32 + 4 * len(self.plan.rule.doses()))
+        return WARP * (32 + 4 * anchors(self.plan.rule))
 
     @property
     def pieces(self) -> int:
@@ -151,7 +152,7 @@ class _LearningText:
             "pieces": self._pointer("pieces", "uint4"),
             "most_pieces": self._size("pieces"),
             "swept": self._pointer("swept_step", "long long"),
-            "clamped": self._pointer("clamped", "unsigned long long"),
+            "counts": self._pointer("clamped", "unsigned long long"),
             "learns": f"{self._pointer('learning', 'const long long')}[0] != 0",
             "slots": a.pointer(self.spec.connection(self.access, "slots"), slot),
             "turns": f"(unsigned){a.integer(self.spec.size(self.access, 'depth'))}",
@@ -163,7 +164,7 @@ class _LearningText:
             "doses": self._pointer("doses", "long long"),
             "looked": "nd_looked()",
             "looked_doses": "(int *)(nd_looked() + 2 * ND_WARP)",
-            "dosing": self._pointer("dosing", "const long long") if rule.doses() else "nullptr",
+            "dosing": self._pointer("dosing", "const long long") if anchors(rule) else "nullptr",
             "sums": self._pointer("sums", "long long") if any(self.rule.sums) else "nullptr",
             **self._units(),
             **self._events("from", self.variable),
@@ -172,11 +173,7 @@ class _LearningText:
         given |= self._values()
         for i, name in enumerate(self.plan.own):
             given[f"own[{i}]"] = self._pointer(name, "real")
-        for i, name in enumerate(rule.doses()):
-            released = name in rule.released_by
-            elements = self._pointer(f"released {name}", "const int") if released else "nullptr"
-            given[f"released[{i}]"] = elements
-            given[f"releasing[{i}]"] = self._size(f"released {name}") if released else "0"
+        given |= self._doses()
         for i, name in enumerate(rule.post):
             given[f"synapses.post[{i}]"] = self._pointer(name, "real")
         for i, name in enumerate(rule.pre):
@@ -187,6 +184,17 @@ class _LearningText:
             "type nd_l;",
             *[f"nd_l.{name} = {value};" for name, value in given.items()],
         ]
+
+    def _doses(self) -> dict[str, str]:
+        """Return where the components are whose spikes are doses."""
+        out = {}
+        names = [*self.plan.rule.doses(), ""][: anchors(self.plan.rule)]
+        for i, name in enumerate(names):
+            released = name in self.plan.rule.released_by
+            elements = self._pointer(f"released {name}", "const int") if released else "nullptr"
+            out[f"released[{i}]"] = elements
+            out[f"releasing[{i}]"] = self._size(f"released {name}") if released else "0"
+        return out
 
     def _units(self) -> dict[str, str]:
         """Return where the multiples of units come from."""

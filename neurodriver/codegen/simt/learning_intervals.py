@@ -19,8 +19,9 @@ class IntervalsText:
         sums.
     wait : bool
         Whether they wait, as spikes do, until a synapse is visited. They must read nothing but
-        their synapse and levels of modulators, which are kept. These are those of the steps in
-        which the most frequent text is due, so the others must be due then.
+        their synapse, which must not drift, and levels of modulators, which are kept. These are
+        those of the steps in which the most frequent text is due, so the others must be due
+        then.
     """
 
     def __init__(self, plan: LearningPlan, rule: RuleText) -> None:
@@ -29,7 +30,8 @@ class IntervalsText:
         self.apart = any(self._sums) or plan.rule.intervals_read_components()
         least = min(every, default=1)
         regular = bool(every) and all(steps % least == 0 for steps in every)
-        self.wait = regular and not self.apart and not plan.rule.on_step
+        alone = self.apart or plan.rule.on_step or plan.rule.between
+        self.wait = regular and not alone
 
     def structure(self) -> list[str]:
         """Return the definition of the struct."""

@@ -2,9 +2,6 @@
 enum { ND_SWEPT_BESIDE = 4 };                   /* synapses that a thread sweeps side by side */
 enum { ND_CHUNK = 8 * ND_SWEPT_BESIDE * ND_WARP };      /* those that a warp sweeps one after the other */
 
-/* Why synapses are advanced: to be up to date, for a dose of a modulator, for an arrival. */
-enum nd_reason { ND_SWEEP, ND_DOSE, ND_ARRIVAL };
-
 /* A piece: its connections, its source row, spikes of the only arrival, or 0; what is known of the row;
  * and whether it is the first piece of the row. */
 struct nd_piece_of {
@@ -21,7 +18,7 @@ struct nd_learning_pieces : nd_learning_catch_up<Synapses, Intervals, Code, Slot
     static const int BESIDE = Synapses::BESIDE;
     template <int N> using Held = nd_held<Rows::OWN, Synapses::POST, N>;
     using Rows::PRE, Rows::OWN, Rows::synapses, Rows::row_of, Rows::warp, Rows::warps, Rows::code, Rows::own, Rows::from;
-    using Rows::advance, Rows::put_source, Rows::found, Rows::pieces, Rows::most_pieces, Rows::swept, Rows::clamped;
+    using Rows::advance, Rows::put_source, Rows::found, Rows::pieces, Rows::most_pieces, Rows::swept, Rows::counts;
     using Rows::learns, Rows::slots, Rows::turns, Rows::width, Rows::per_unit, Rows::one_per_unit;
     using Rows::largest, Rows::source, Rows::rows, Rows::longest;
 
@@ -93,7 +90,7 @@ struct nd_learning_pieces : nd_learning_catch_up<Synapses, Intervals, Code, Slot
         unsigned changed = 0;
         ND_UNROLL
         for (int i = 0; i < ND_SWEPT_BESIDE; ++i) {
-            if (why == ND_DOSE) synapses.drift(h.state[i], h.place[i], h.past[i], s, n);
+            if (why == ND_DOSE) synapses.template drift<why>(h.state[i], h.place[i], h.past[i], s, n);
             changed |= (unsigned)(h.waiting[i] > 0 || texts || runs || why == ND_DOSE) << i;
             if (runs) text(h.state[i], h.place[i], h.past[i]);
         }
@@ -143,7 +140,16 @@ struct nd_learning_pieces : nd_learning_catch_up<Synapses, Intervals, Code, Slot
             const real units = nd_rint(value * units_in(place[i]));
             nd_add((unsigned)at, (unsigned)length, slots + (now + (unsigned)place[i]), (int)units, count, policy);
         }
-        if (beyond) atomicAdd(clamped, (unsigned long long)beyond);
+        if (beyond) count_beyond(sent, length, beyond);
+    }
+
+    /* Count the values that were clamped, and those that are not a number: of these nothing arrives. */
+    ND_MEMBER void count_beyond(const real *sent, int length, int beyond)
+    {
+        int undefined = 0;
+        for (int i = 0; i < BESIDE; ++i) undefined += i * ND_WARP + nd_lane() < length && sent[i] != sent[i];
+        if (undefined) atomicAdd(counts + ND_UNDEFINED, (unsigned long long)undefined);
+        if (beyond > undefined) atomicAdd(counts + ND_CLAMPED, (unsigned long long)(beyond - undefined));
     }
 
     /* Call a function for each chunk of synapses of each row: it gets row, back, first and past. */

@@ -2,6 +2,10 @@
 #include "../event_order.h"
 #include "../history_entry.h"
 
+/* Why synapses are advanced: to be up to date, for a dose of a modulator, for a text of an interval, for
+ * an arrival. */
+enum nd_reason { ND_SWEEP, ND_DOSE, ND_INTERVAL, ND_ARRIVAL };
+
 /* The arrivals of one source: the last two, and the traces after them. */
 template <int PRE> struct nd_source {
     int last, earlier;
@@ -76,7 +80,7 @@ template <class R, int depth, int beside> struct nd_synapses {
         b.spike = row - spikes[last];
         for (int v = 0; v < PRE; ++v) b.x[v] = same ? s.x_earlier[v] : s.x[v];
         for (int v = 0; v < POST; ++v) b.y[v] = post[v][last];
-        if (Rule::ELAPSES) b.elapsed = Order::elapsed(t, s.last <= t ? s.last : s.earlier, t - b.spike, dosed);
+        if (Rule::ELAPSES) b.elapsed = Order::elapsed(rule, t, s.last <= t ? s.last : s.earlier, t - b.spike, dosed, t);
         Order::modulate(b, t, level, dosed);
         if (Rule::DRIFTS) rule.between(own, b);
         rule.on_spike(own, b);
@@ -84,6 +88,7 @@ template <class R, int depth, int beside> struct nd_synapses {
 
     /* What an event of step n finds at a synapse, after spike q of its target j; `newest`: traces after
      * the last spike, or null. */
+    template <nd_reason why = ND_ARRIVAL>
     ND_METHOD Before at_synapse(int j, int q, const Source &s, int n, const real *newest = nullptr) const
     {
         const int latest = spikes[entry(j, q)] + back;
@@ -95,7 +100,7 @@ template <class R, int depth, int beside> struct nd_synapses {
         for (int v = 0; v < PRE; ++v) b.x[v] = s.x[v];
         for (int v = 0; v < POST; ++v) b.y[v] = newest && q == 0 ? newest[v] : post[v][last];
         for (int v = 0; v < Rule::VALUES; ++v) b.value[v] = value[v].at(n - back, j);
-        if (Rule::ELAPSES) b.elapsed = Order::elapsed(n, s.last, latest, dosed);
+        if (Rule::ELAPSES) b.elapsed = Order::elapsed(rule, n, s.last, latest, dosed, n - (why == ND_INTERVAL));
         Order::modulate(b, n, level, dosed);
         return b;
     }
@@ -114,10 +119,10 @@ template <class R, int depth, int beside> struct nd_synapses {
         rule.on_dose(v, own, at_synapse(j, q, s, n), (real)count);
     }
 
-    /* A dose comes in step n. */
-    ND_METHOD void drift(real *own, int j, int q, const Source &s, int n) const
+    /* A dose or a text of an interval comes in step n. */
+    template <nd_reason why> ND_METHOD void drift(real *own, int j, int q, const Source &s, int n) const
     {
-        if (Rule::DRIFTS) rule.between(own, at_synapse(j, q, s, n));
+        if (Rule::DRIFTS) rule.between(own, at_synapse<why>(j, q, s, n));
     }
 
     /* The text of step n, after the events of this step; spike q of target j is the last one seen.

@@ -33,6 +33,7 @@ from ...errors import CircuitError, quoted
 from ...model.plasticity import Plasticity
 from ...model.rule_sums import sums_of
 from ...model.rule_values import IN_STEPS
+from ...model.synapse_traces import anchors
 from ...native.buffers import aligned, as_aligned, padded
 from ..arrays import Array, Key, Kind, Owner, Role, row, zeros
 from ..edges import element_of, elements_of, elements_of_values
@@ -191,7 +192,7 @@ class LearningPlan(Gather):
         of_source.append(zeros(self.key(owner, "level"), MODULATORS, real, Role.OF_THREAD))
         dosed = np.full(MODULATORS, NEVER, np.int32)
         of_source.append(row(self.key(owner, "dosed"), dosed, Role.OF_THREAD))
-        if rule.doses():  # whether synapses catch up to a dose that Python gives
+        if anchors(rule):  # whether synapses catch up to a dose that Python gives
             of_target.append(zeros(self.key(owner, "dosing"), 8, np.int64, Role.SCRATCH))
         sums = [len(sums_of(text)[0]) for text in rule.every.values()]
         if any(sums):
@@ -241,7 +242,7 @@ class LearningPlan(Gather):
         out.append(zeros(self.key(owner, "found"), self.rows_of_sources, np.uint32, Role.SCRATCH))
         pieces = 4 * self.limits["pieces"]
         out.append(zeros(self.key(owner, "doses"), 2 * MODULATORS, np.int64, Role.SCRATCH))
-        kept = LEVELS * max(len(self.rule.doses()), 1)
+        kept = LEVELS * max(anchors(self.rule), 1)
         out.append(zeros(self.key(owner, "levels"), kept, real, Role.SCRATCH))
         return [*out, zeros(self.key(owner, "pieces"), pieces, np.uint32, Role.SCRATCH)]
 

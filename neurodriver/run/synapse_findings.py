@@ -1,0 +1,131 @@
+"""What synapses that learn count while they run: values that they clamp, or that are no numbers."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+from ..backends.base import Backend
+from ..circuit.plastic import MARGIN, learning_connections
+from ..circuit.validate import edge_name
+from ..errors import CircuitWarning, LPUExecutionError, NonFiniteError, quoted
+from ..model.rule_sums import sums_of
+from ..state.synapses import SynapseNames, Synapses
+
+
+class SynapseFindings:
+    """Tells of what the synapses of a program have counted since a run began.
+
+    Parameters
+    ----------
+    policy : {"raise", "warn", "off"}
+        What happens where a value is not a number.
+    said : str
+        What messages begin with.
+
+    Attributes
+    ----------
+    number : int or None
+        Component of the circuit that was raised for.
+    """
+
+    def __init__(self, policy: str, said: str = "") -> None:
+        self._policy, self._said = policy, said
+        self._synapses = list[Synapses]()
+        self._before = list[tuple[int, int, int]]()
+        self.number: int | None = None
+
+    def begin_run(self, backend: Backend) -> None:
+        """Count from here on, in the memory of a backend."""
+        every = learning_connections(backend.program.circuit)
+        self._synapses = [Synapses(backend, links) for links in every]
+        self._before = [synapses.counts() for synapses in self._synapses]
+        self.number = None
+
+    def check(self, step: int, raises: bool = True) -> None:
+        """Look for values that are not numbers, and for sums that are too large.
+
+        Raises
+        ------
+        NonFiniteError
+            For a value that was not a number when a synapse sent it.
+        LPUExecutionError
+            For a sum that is beyond its range.
+        """
+        for number, synapses in enumerate(self._synapses):
+            before, now = self._before[number], synapses.counts()
+            self._before[number] = (before[0], *now[1:])
+            if now[1] > before[1] and self._policy != "off":
+                message = self._undefined(synapses, now[1] - before[1])
+                self._tell(synapses, NonFiniteError(message, step=step), raises)
+            elif now[2] > before[2]:
+                message = self._overflown(synapses)
+                self._tell(synapses, LPUExecutionError(message, step=step), raises)
+
+    def _tell(self, synapses: Synapses, error: LPUExecutionError, raises: bool) -> None:
+        if raises and self._policy == "raise":
+            self.number = int(synapses.links.expanded().target[0])
+            raise error
+        warnings.warn(str(error), CircuitWarning, stacklevel=4)
+
+    def finish(self) -> None:
+        """Warn of values that were clamped since the run began, and of what is not told yet."""
+        self.check(0, raises=False)
+        for number, synapses in enumerate(self._synapses):
+            before, now = self._before[number], synapses.counts()
+            if more := now[0] - before[0]:
+                warnings.warn(self._said + _clamped(synapses, more), CircuitWarning, stacklevel=2)
+            self._before[number] = (now[0], *before[1:])
+
+    def _undefined(self, synapses: Synapses, count: int) -> str:
+        """Return what is said of values that were not numbers when they were sent."""
+        weight, rule = synapses.read("weight"), type(synapses.rule).__name__
+        bad = np.flatnonzero(~np.isfinite(weight))
+        where = f"all weights are finite now, so look at the text on_arrival of {rule}"
+        if len(bad):
+            name = edge_name(*SynapseNames(synapses.circuit, synapses.links)[int(bad[0])])
+            where = (
+                f"the weight of {name} is {weight[bad[0]]:g} now, and {len(bad):,} weights are "
+                f"not finite; look at the texts and numbers of {rule}"
+            )
+        goes_on = "; nonfinite='warn' goes on" if self._policy == "raise" else ""
+        return (
+            f"{self._said}{_named(synapses)}: {count:,} values that synapses sent were not a "
+            f"number (nan), and nothing of them has arrived; {where}{goes_on}"
+        )
+
+    def _overflown(self, synapses: Synapses) -> str:
+        """Return what is said of sums that are too large."""
+        rule = type(synapses.rule)
+        which, value, limit = synapses.largest_sum()
+        name = [*rule.every][which >> 8]
+        variable, term = sums_of(rule.every[name])[0][which & 255]
+        return (
+            f"{self._said}{_named(synapses)}: {rule.__name__}.every['{name}']: "
+            f"{variable} = sum({term}) reaches {value:g} at a target, and sums of these synapses "
+            f"must lie between {-limit:g} and {limit:g}: their unit follows from the largest value "
+            f"that is sent; sum less, as in sum(0.001 * {term}), or give the projection a larger "
+            f"'largest'"
+        )
+
+
+def _named(synapses: Synapses) -> str:
+    return f"{synapses.circuit.name}: connections {quoted(synapses.links.name)}"
+
+
+def _clamped(synapses: Synapses, count: int) -> str:
+    links, circuit = synapses.links, synapses.circuit
+    weight = synapses.read("weight")
+    largest = int(np.argmax(np.nan_to_num(np.abs(weight))))
+    limit = max(getattr(part.plan, "largest", 0.0) for part in synapses.parts)
+    why = "which bounds and first weights give"
+    if synapses.rule.limits is None:
+        why = f"{MARGIN:g} times the largest first weight"
+    why = "which 'largest' gives" if "largest" in links.data else why
+    name = edge_name(*SynapseNames(circuit, links)[largest])
+    return (
+        f"{_named(synapses)}: {count:,} values that synapses sent "
+        f"were clamped to {limit:g}, {why}; the largest weight is {weight[largest]:g} now, of "
+        f"{name}; give the projection a larger 'largest', or the rule bounds"
+    )
