@@ -45,8 +45,8 @@ class Counted:
     count: int
 
 
-Meaning = Loop | Counted | Resolved
-"""What a name stands for inside a loop."""
+Meaning = Loop | Counted | Resolved | None
+"""What a name stands for inside a loop; None where that is not known."""
 
 
 class PlaceHead:
@@ -199,7 +199,7 @@ class PlaceHead:
 
     # -- names ----------------------------------------------------------------------------------
 
-    def _find(self, name: str) -> Meaning | None:
+    def _find(self, name: str) -> Meaning:
         for scope in reversed(self.scopes):
             if name in scope:
                 return scope[name]

@@ -38,7 +38,7 @@ from .language import (
 from .language.evaluate import Evaluator
 from .rule_columns import Column, column_of, crossed_bounds, is_column, shared_numbers
 from .rule_declarations import check_declarations, mapping
-from .rule_names import GIVEN_TO_EVENTS, names_known
+from .rule_names import GIVEN_TO_EVENTS, OF_THE_TYPES, names_known
 from .rule_sums import sums_of
 from .rule_values import VALUE_TEXTS, ValueRead, values_of, with_symbols
 from .synapse_traces import as_stored, with_decays
@@ -49,7 +49,7 @@ CALLS = {"clip": 1}
 PROCEDURES = {"send": 1}
 """Functions of the texts beside those of models -> numbers that they take."""
 
-_OWN = ("weight", "count", *GIVEN_TO_EVENTS, *CALLS, *PROCEDURES)
+_OWN = ("weight", "count", *GIVEN_TO_EVENTS, *CALLS, *PROCEDURES, *OF_THE_TYPES)
 
 
 KINDS: dict[str, type | tuple[type, ...]] = {
@@ -324,7 +324,7 @@ class Plasticity:
         return check(
             parse(source, place), names_known(cls, where), source, place, draws=False,
             calls=CALLS if cls.bounds is not None else None,
-            procedures=PROCEDURES if where == "on_arrival" else None,
+            procedures=PROCEDURES if where == "on_arrival" else None, taken=OF_THE_TYPES,
         )  # fmt: skip
 
     @classmethod

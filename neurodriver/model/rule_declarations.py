@@ -12,6 +12,7 @@ from .component import Parameter
 from .declarations import OF_CONNECTIONS
 from .language.words import is_reserved
 from .rule_calls import call_of
+from .rule_names import OF_THE_STRUCTURE
 from .rule_sums import sums_of
 from .rule_values import VALUE_TEXTS, values_of
 from .synapse_traces import misplaced, taus
@@ -67,6 +68,7 @@ def check_declarations(cls: Any, base: Any, kinds: Kinds, own: Iterable[str]) ->
     if not faults.count:
         _check_names(cls, kinds, set(own), faults)
         _check_calls(cls, set(own), faults)
+        _check_sums(cls, set(own), faults)
         _check_references(cls, faults)
         _check_values(cls, faults)
         for text in misplaced(cls):
@@ -119,7 +121,7 @@ def _check_names(cls: Any, kinds: Kinds, own: set[str], faults: Faults) -> None:
     for name, where in places.items():
         if not _usable(name):
             faults.add(f"{where[0]}: {name!r} is not a usable name (letters, digits and _)")
-        elif is_reserved(name) or name in own or _is_stored(name, where):
+        elif is_reserved(name) or name in own or _is_taken(name, where):
             faults.add(f"{where[0]}: the name '{name}' is reserved; choose another")
         elif len(where) > 1:
             faults.add(f"the name '{name}' is declared twice, in {' and '.join(where)}")
@@ -127,7 +129,7 @@ def _check_names(cls: Any, kinds: Kinds, own: set[str], faults: Faults) -> None:
 
 def _check_calls(cls: Any, own: set[str], faults: Faults) -> None:
     """Note texts for Python whose names, or whose numbers, cannot be used."""
-    declared = {*cls.params, *cls.constants, *cls.synapse, *cls.pre, *cls.post, *cls.modulators}
+    declared = _declared(cls)
     names: dict[str, str] = {}
     for written in cls.on_call:
         call, where = call_of(written), f"on_call[{written!r}]"
@@ -148,8 +150,30 @@ def _check_calls(cls: Any, own: set[str], faults: Faults) -> None:
                 faults.add(f"{where}: '{name}' is given twice")
 
 
-def _is_stored(name: str, where: list[str]) -> bool:
-    return name in STORED | OF_CONNECTIONS and bool({*where} & {"synapse", "pre", "post"})
+def _declared(cls: Any) -> set[str]:
+    """Return the names that a rule declares."""
+    return {*cls.params, *cls.constants, *cls.synapse, *cls.pre, *cls.post, *cls.modulators}
+
+
+def _check_sums(cls: Any, own: set[str], faults: Faults) -> None:
+    """Note sums over synapses whose names cannot be used."""
+    for interval, text in cls.every.items():
+        names = [name for name, _ in sums_of(text)[0]]
+        for name in dict.fromkeys(names):
+            where = f"every[{interval!r}]: the sum '{name}'"
+            if is_reserved(name) or name in own:
+                faults.add(f"{where} has a name that is reserved; choose another")
+            elif name in _declared(cls):
+                faults.add(f"{where} is called as what the rule declares; choose another name")
+            elif names.count(name) > 1:
+                faults.add(f"{where} is declared twice")
+
+
+def _is_taken(name: str, where: list[str]) -> bool:
+    """Whether something beside the values of these attributes has a name."""
+    if name in STORED | OF_CONNECTIONS and {*where} & {"synapse", "pre", "post"}:
+        return True
+    return name in OF_THE_STRUCTURE and bool({*where} & {"params", "constants"})
 
 
 def _usable(name: Any) -> bool:
@@ -215,7 +239,7 @@ def _check_values(cls: Any, faults: Faults) -> None:
     """Note values of neurons in texts that do not know them, and names that look like them."""
     texts = {name: getattr(cls, name) for name in ("on_arrival", "on_spike", "between", "on_step")}
     texts |= {f"{of}[{name!r}]": text for of in _MAPPED for name, text in getattr(cls, of).items()}
-    declared = {*cls.params, *cls.constants, *cls.synapse, *cls.pre, *cls.post, *cls.modulators}
+    declared = _declared(cls)
     for where, text in texts.items():
         for value in values_of(text):
             if value.side not in VALUE_TEXTS.get(where.split("[")[0], ()):

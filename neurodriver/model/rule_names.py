@@ -14,6 +14,16 @@ from .synapse_traces import BESIDE_EVENTS, taus
 GIVEN_TO_EVENTS = ("since_arrival", "since_spike", "since_event", "dt_ms")
 """Names that the texts of events may read: ms since the events before, and the step in ms."""
 
+OF_THE_TYPES = ("Before", "Values")
+"""Types in the code around the texts of a rule, which no name of a rule can have."""
+
+OF_THE_STRUCTURE = frozenset(
+    "PRE POST OWN MODULATORS SHARED VALUES PRE_VALUES POST_VALUES SPIKE_FIRST PAIR DRIFTS STEPS "
+    "ACTS_AT_DOSES ELAPSES LOOKS CHANGES pre_after post_after on_spike on_arrival between dosed "
+    "on_dose on_step every summed".split()
+)
+"""Members of the structure that a rule becomes, which no parameter or constant can have."""
+
 
 def names_known(cls: Any, where: str) -> dict[str, Symbol]:
     """Return the names that a text may use."""

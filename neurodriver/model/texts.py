@@ -81,7 +81,10 @@ class TextPart:
         """The tree with its types; its faults are not raised."""
         draws = self.name.startswith(DRAWING)
         functions = self.owner.functions
-        return check(self.tree, self.symbols, self.source, self.where, functions, draws)
+        return check(
+            self.tree, self.symbols, self.source, self.where, functions, draws,
+            prints=self.name == "update",
+        )  # fmt: skip
 
 
 class ModelTexts:

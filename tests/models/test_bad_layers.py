@@ -149,6 +149,14 @@ ROWS: dict[str, Row] = {
     "6 a size of 0": (lambda: on_axis().windows(0), nd.CircuitError, ("at least 1 (got 0)",)),
     "6 a step of 0": (lambda: on_axis().windows(2, step=0), nd.CircuitError, ("at least 1",)),
     "6 a size that is not whole": (lambda: on_axis().windows(2.5), nd.CircuitError, ("2.5",)),  # type: ignore[arg-type]
+    "two loops of one variable": (
+        lambda: compiled(cell("for (i : near(here.y, 3)) for (i : near(here.x, 3)) val += 1;")),
+        ModelError, ("Cell.update, line 1, column 27: 'i' is the variable of a loop around this",),
+    ),
+    "a variable in a loop of its name": (
+        lambda: compiled(cell("for (i : near(here.y, 3)) if (i > 1) { int i = 9; val += i; }")),
+        ModelError, ("Cell.update, line 1, column 44: 'i' is the variable of a loop around this",),
+    ),
     "7 a look-up without positions": (
         lambda: compiled(cell("for (i : near(here.y, 3)) val += 1;")), ModelError,
         ("line 1, column 15", "loop over size(here.y)"),

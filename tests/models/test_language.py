@@ -179,6 +179,10 @@ def declare(update: str, **parts: Any) -> type[NDComponent]:
         ("real ND_LANES = 1;", 1, 6, "the name 'ND_LANES' is reserved; choose another"),
         ("real __int128 = 1;", 1, 6, "the name '__int128' is reserved; choose another"),
         ("real _Complex = 1;", 1, 6, "the name '_Complex' is reserved; choose another"),
+        ("real threadIdx = 1;", 1, 6, "the name 'threadIdx' is reserved; choose another"),
+        ("real cudaFree = 1;", 1, 6, "the name 'cudaFree' is reserved; choose another"),
+        ("for (int i = 0; i < 2; ++i) { int i = 1; }", 1, 35, "'i' is the variable of a loop"),
+        ("bool b = V > 0; b++;", 1, 17, "'++' counts, and this is a bool; declare it as int"),
         ("double x = 1;", 1, 1, "'double' is no type; write 'real'"),
         ("rael x = 1;", 1, 1, "'rael' is no type (did you mean 'real'?)"),
         ("switch (w) { }", 1, 1, "'switch' is not part of the language here; write if"),
@@ -222,6 +226,8 @@ def test_faults(text: str, line: int, column: int, message: str) -> None:
         ("real f(real x) { return f(x); }", "'f' calls itself, which a function cannot"),
         ("real f(real x) return x;", "'{' is expected: the body of 'f' stands in braces"),
         ("real exp(real x) { return x; }", "the name 'exp' is taken"),
+        ("real f(real x) { real x = 1; return x; }", "'x' is declared twice in this block"),
+        ('real f(real x) { PRINT("%f", x); return x; }', "PRINT, ERROR and ENSURE stand in"),
         ("real f(real x) { return x * normal(); }", "normal() draws a random number"),
     ],
 )
@@ -230,6 +236,35 @@ def test_faults_of_functions(text: str, message: str) -> None:
     with pytest.raises(ModelError, match=re.escape(message)) as caught:
         texts_of(declare("V = E;", functions=text)).check()
     assert str(caught.value).startswith("Broken.functions, line 1, column ")
+
+
+CPP_WORDS = (
+    "alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t "
+    "char32_t class compl concept const consteval constexpr constinit const_cast continue co_await "
+    "co_return co_yield decltype default delete do double dynamic_cast else enum explicit export "
+    "extern false float for friend goto if inline int long mutable namespace new noexcept not "
+    "not_eq nullptr operator or or_eq private protected public register reinterpret_cast requires "
+    "return short signed sizeof static static_assert static_cast struct switch template this "
+    "thread_local throw true try typedef typeid typename union unsigned using virtual void "
+    "volatile wchar_t while xor xor_eq"
+).split()
+"""Keywords and alternative tokens of C++20, [lex.key] of the standard."""
+
+
+@pytest.mark.parametrize("word", [*CPP_WORDS, "NULL", "__global__", "blockIdx", "warpSize"])
+def test_words_of_cpp_and_cuda_are_no_names(word: str) -> None:
+    """Of a local variable and of a parameter, in a model."""
+    with pytest.raises(ModelError, match=f"Broken.*'{word}'"):
+        texts_of(declare(f"real {word} = 1;")).check()
+    with pytest.raises(ModelError, match=f"Broken: .*'{word}'"):
+        declare("V = E;", params={word: "mV", "E": "mV"})
+
+
+def test_a_whole_number_may_begin_with_zeros() -> None:
+    """In C++ 010 would be 8, and 09 no number."""
+    model = declare("int n = 010; V = n + 09 % n;")
+    node = {"class": "Broken", "tau": 1.0, "E": 1.0, "rate": 1.0}
+    assert simulate(build({"n": node}, models=[model]), steps=2)["V"][-1] == 19.0
 
 
 def test_all_faults_of_a_model_are_told_at_once() -> None:

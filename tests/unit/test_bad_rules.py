@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
 import pytest
 
 import neurodriver as nd
+from neurodriver.codegen.rules import RuleText
 from neurodriver.errors import ModelError
 
 TAU = nd.Parameter("ms", default=20.0, above=0.0)
@@ -128,6 +130,32 @@ DECLARED: dict[str, tuple[dict[str, Any], str]] = {
         {"on_spike": "weight += post.V;"},
         "on_spike reads post.V, which only 'on_step' and 'on_arrival' and 'every' may read",
     ),
+    "a print": (
+        {"on_spike": 'PRINT("%f", weight);'},
+        "Bad.on_spike, line 1, column 1: PRINT, ERROR and ENSURE stand in 'update' of a model",
+    ),
+    "a local variable is called as a function": (
+        {"on_arrival": "real send = weight; send(send);"},
+        "Bad.on_arrival, line 1, column 6: 'send' is a function of this text; choose another name",
+    ),
+    "a local variable is called as a type": (
+        {"on_spike": "real Before = 1;"},
+        "Bad.on_spike, line 1, column 6: the name 'Before' is reserved in this text",
+    ),
+    "a sum is a word": (
+        {
+            "params": {**GOOD["params"], "now": TAU},
+            "every": {"now": "class = sum(weight); weight = 1;"},
+        },
+        "every['now']: the sum 'class' has a name that is reserved; choose another",
+    ),
+    "a sum is called as a parameter": (
+        {
+            "params": {**GOOD["params"], "now": TAU},
+            "every": {"now": "rate = sum(weight); weight = 1;"},
+        },
+        "every['now']: the sum 'rate' is called as what the rule declares",
+    ),
     "a value of a neuron in a sum": (
         {
             "params": {**GOOD["params"], "now": TAU},
@@ -146,6 +174,27 @@ def test_a_declaration_that_is_wrong(case: str) -> None:
         type("Bad", (nd.Plasticity,), {**GOOD, **parts})
     assert str(error.value).startswith("Bad")
     assert expected in str(error.value)
+
+
+def structure() -> str:
+    """Return the structure that a rule becomes."""
+    return "\n".join(RuleText(nd.PairSTDP(), "float64", "Rule").structure())
+
+
+@pytest.mark.parametrize(
+    "name",
+    sorted(
+        {*re.findall(r"static const \w+ (\w+)", structure())}
+        | {*re.findall(r"ND_METHOD \w+ (\w+)\(", structure())}
+        | {*re.findall(r"class (\w+)[,>]", structure())}
+    ),
+)
+def test_names_of_the_structure_are_no_parameters(name: str) -> None:
+    """Every member of the structure, and every type in it, as the text itself has them."""
+    for attribute, made in (("params", RATE), ("constants", "2 * rate")):
+        parts = {attribute: {**GOOD[attribute], name: made}}
+        with pytest.raises(ModelError, match=f"{attribute}: the name '{name}' is reserved"):
+            type("Bad", (nd.Plasticity,), {**GOOD, **parts})
 
 
 def test_a_good_declaration() -> None:

@@ -213,7 +213,7 @@ class Reading:
         where = f"{self.model.__name__}.{name}"
         source = getattr(self.model, name)
         source = ended(source) if isinstance(node, tree.Body) else source
-        found = check(node, symbols, source, where, self.functions, False)
+        found = check(node, symbols, source, where, self.functions, False, prints=True)
         self.faults += found.faults
         if noisy := sorted(n for n in names_in(node) if is_noise(n)):
             self.faults.append(message(source, where, node.at, f"'{noisy[0]}' is for equations"))
