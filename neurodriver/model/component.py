@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from ..errors import ModelError
+from .attributes import check_body, fault_of
 from .declarations import check_declarations, several
 from .equations.expand import expand, written_as_equations
 from .fields import Field, Source, merged, merged_axes
@@ -68,6 +69,9 @@ def _table(given: Any, make: type, owner: str) -> dict[str, Any]:
             out[name] = State("", float(value))  # name -> initial value
         else:
             raise ModelError(f"{owner}.{name}: expected a unit or a {make.__name__}, got {value!r}")
+        key = f"init{name}" if make is State else name
+        if fault := fault_of(out[name], f"nd.Population(..., {key}=...)"):
+            raise ModelError(f"{owner}[{name!r}]: {fault}")
     return out
 
 
@@ -202,6 +206,7 @@ class NDComponent:
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         own = cls.__dict__
+        check_body(cls, NDComponent)
         cls._brings = brought_by(cls)
         cls.runtime = runtime_of(cls)
         adapter = adapter_of(cls)

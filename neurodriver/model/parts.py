@@ -153,7 +153,7 @@ def _written(cls: type, name: str) -> Any:
     return ""
 
 
-def function_text(head: str, body: str) -> str:
+def function_text(head: str, body: str, where: str) -> str:
     """Return the text of a function that is given as ``{"bell(d2)": "exp(-d2)"}``.
 
     Parameters
@@ -162,10 +162,12 @@ def function_text(head: str, body: str) -> str:
         Name and parameters; those without a type are real.
     body : str
         An expression, or statements with ``return``.
+    where : str
+        What messages call the functions.
     """
     name, bracket, rest = head.partition("(")
     if not bracket or not rest.rstrip().endswith(")"):
-        raise ModelError(f"functions: '{head}' needs its parameters in brackets, as in bell(d2)")
+        raise ModelError(f"{where}: '{head}' needs its parameters in brackets, as in bell(d2)")
     given = [one.strip() for one in rest.rstrip()[:-1].split(",") if one.strip()]
     typed = [one if " " in one else f"real {one}" for one in given]
     kind, _, last = name.strip().rpartition(" ")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 import keyword
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..errors import Faults, ModelError, near, shown
-from .component import Parameter
+from .attributes import fault_of, unknown_in_rule
+from .component import Parameter, State
 from .declarations import OF_CONNECTIONS
 from .language.words import is_reserved
 from .rule_calls import call_of
@@ -51,7 +51,7 @@ def check_declarations(cls: Any, base: Any, kinds: Kinds, own: Iterable[str]) ->
         Names that have a meaning in texts.
     """
     faults = Faults(cls.__name__)
-    for text in _misspelled(cls, base):
+    for text in unknown_in_rule(cls, base):
         faults.add(text)
     for attribute, kind in kinds.items():
         for name, given in getattr(cls, attribute).items():
@@ -61,6 +61,10 @@ def check_declarations(cls: Any, base: Any, kinds: Kinds, own: Iterable[str]) ->
                     "a text" if kind is str else " or ".join(f"nd.{k.__name__}(...)" for k in each)
                 )
                 faults.add(f"{attribute}[{name!r}]: must be {wanted} (got {shown(given)})")
+            elif isinstance(given, Parameter | State):
+                taker = f"{cls.__name__}({name}=...)" if attribute == "params" else ""
+                if said := fault_of(given, taker):
+                    faults.add(f"{attribute}[{name!r}]: {said}")
     for attribute in ("on_arrival", "on_spike", "on_step", "between"):
         if not isinstance(getattr(cls, attribute, ""), str):
             got = shown(getattr(cls, attribute))
@@ -96,18 +100,6 @@ def mapping(cls: type, attribute: str, given: Any) -> Mapping[str, Any]:
         say = f"{cls.__name__}: {attribute}: must map names to declarations"
         raise ModelError(f"{say} (got {shown(given)})")
     return given
-
-
-def _misspelled(cls: Any, base: Any) -> Iterator[str]:
-    """Yield attributes of the class that look like those of all rules, and are none."""
-    known = [name for name in dir(base) if not name.startswith("_")]
-    known += [name for name in inspect.get_annotations(base) if not name.startswith("_")]
-    for name, given in vars(cls).items():
-        plain = isinstance(given, str | Mapping | tuple)
-        if not name.startswith("_") and plain and name not in known:
-            hint = near(name, known)
-            if hint:
-                yield f"no rule has an attribute '{name}'{hint}"
 
 
 def _check_names(cls: Any, kinds: Kinds, own: set[str], faults: Faults) -> None:

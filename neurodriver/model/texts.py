@@ -239,7 +239,7 @@ def _function_texts(base: type, model: type[NDComponent]) -> Iterator[tuple[str,
         return
     for head, body in own.items():
         said = f"{where}['{head}']"
-        yield function_text(head, filled(body, model.parts, said)), said
+        yield function_text(head, filled(body, model.parts, said), where), said
 
 
 def numbered(node: Any, model: type[NDComponent], source: str, where: str) -> Any:

@@ -30,6 +30,23 @@ DECLARED: dict[str, tuple[dict[str, Any], str]] = {
         {"on_arival": "send(weight);"},
         "Bad: no rule has an attribute 'on_arival' (did you mean 'on_arrival'?)",
     ),
+    "an attribute of models": (
+        {"states": {"c": nd.State()}},
+        "Bad: no rule has an attribute 'states'; it has 'synapse'",
+    ),
+    "a text of an event": (
+        {"post_event": "V > -50"},
+        "Bad: no rule has an attribute 'post_event'; is 'post' meant?",
+    ),
+    "texts of a target": (
+        {"target_every": {"tau": "total = sum(weight); weight *= 1 / total;"}},
+        "Bad: no rule has an attribute 'target_every'; is 'every' meant?",
+    ),
+    "a default is drawn": (
+        {"params": {**GOOD["params"], "drawn": nd.Parameter("1", nd.Uniform(0, 1))}},  # type: ignore[arg-type]
+        "default must be a number (got Uniform(low=0, high=1, multiple_of=0.0)); a distribution "
+        "is for Bad(drawn=...)",
+    ),
     "params are no mapping": ({"params": ["tau"]}, "Bad: params: must map names to declarations"),
     "a parameter is a number": (
         {"params": {"tau": 20.0}},

@@ -87,7 +87,10 @@ def expand(model: Any, make_state: Callable[..., Any], make_param: Callable[...,
     model.terms = {**model.terms, **pieces.terms}
     model.outputs = {**model.outputs, **pieces.outputs}
     own = model.__dict__.get("functions") or ""
-    listed = [own] if isinstance(own, str) else [function_text(*one) for one in own.items()]
+    where = f"{model.__name__}.functions"
+    texts = {} if isinstance(own, str) else own
+    listed = [own] if isinstance(own, str) else []
+    listed += [function_text(head, body, where) for head, body in texts.items()]
     model.functions = "\n".join([*(one for one in listed if one), *pieces.functions])
     model.update = pieces.update
     model.method = pieces.method
