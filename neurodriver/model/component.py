@@ -14,6 +14,7 @@ from .equations.expand import expand, written_as_equations
 from .fields import Field, Source, merged, merged_axes
 from .kinds import Kinds, VariableKind, agreed_unit, declared, usual_unit
 from .language import draws, parse
+from .language.parser import TOO_DEEP
 from .linear import Linear
 from .parameters import Access as Access
 from .parameters import Parameter as Parameter
@@ -205,6 +206,14 @@ class NDComponent:
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
+        try:
+            cls._declare()
+        except RecursionError:
+            raise ModelError(f"{cls.__name__}: in a text, {TOO_DEEP}") from None
+
+    @classmethod
+    def _declare(cls) -> None:
+        """Bring what the class body says together with what it inherits, and check it."""
         own = cls.__dict__
         check_body(cls, NDComponent)
         cls._brings = brought_by(cls)

@@ -36,6 +36,7 @@ from .language import (
     used,
 )
 from .language.evaluate import Evaluator
+from .language.parser import TOO_DEEP
 from .rule_columns import Column, column_of, crossed_bounds, is_column, shared_numbers
 from .rule_declarations import check_declarations, mapping
 from .rule_names import GIVEN_TO_EVENTS, OF_THE_TYPES, names_known
@@ -162,7 +163,10 @@ class Plasticity:
         if isinstance(cls._drift, str):
             cls.between = with_decays(cls._drift, cls.synapse)
         check_declarations(cls, Plasticity, KINDS, _OWN)
-        _check_texts(cls)
+        try:
+            _check_texts(cls)
+        except RecursionError:
+            raise ModelError(f"{cls.__name__}: in a text, {TOO_DEEP}") from None
 
     def __init__(self, **values: Any) -> None:
         faults = Faults(type(self).__name__)

@@ -18,7 +18,6 @@ from .language import (
     draws,
     parse,
     parse_expression,
-    parse_functions,
     raise_faults,
     tree,
     used,
@@ -26,9 +25,10 @@ from .language import (
 from .language.check import VECTOR
 from .language.check_places import NUMBER_OF_STEP, SOURCE
 from .language.measures import Measures, dimensions
+from .language.parser import TOO_DEEP
 from .language.tokens import message
 from .language.words import LIMITS, STEP
-from .parts import filled, function_text, with_numbers
+from .own_functions import defined, numbered
 from .units import NONE, Dimension, dimension
 from .vectors import with_vectors
 
@@ -124,7 +124,7 @@ class ModelTexts:
 
     @cached_property
     def _defined(self) -> dict[str, tuple[tree.Function, str, str]]:
-        return _defined(self.model)
+        return defined(self.model)
 
     @property
     def functions(self) -> tuple[tree.Function, ...]:
@@ -212,47 +212,10 @@ class ModelTexts:
 
     def check(self) -> None:
         """Raise ModelError with all faults of the texts."""
-        raise_faults(self.faults)
-
-
-def _defined(model: type[NDComponent]) -> dict[str, tuple[tree.Function, str, str]]:
-    """Return function, text and place of each; one of a subclass replaces its namesake."""
-    found = {}
-    tables = model.params, model.states, model.updates, model.every_field(), model.sources
-    hidden = {name for table in (*tables, model.pools) for name in table}
-    for base in reversed(model.__mro__):
-        for text, where in _function_texts(base, model):
-            for one in parse_functions(text, where):
-                if one.name in hidden:
-                    say = f"the function '{one.name}' would hide what the model declares so"
-                    raise ModelError(message(text, where, one.at, f"{say}; choose another name"))
-                found[one.name] = numbered(one, model, text, where), text, where
-    return found
-
-
-def _function_texts(base: type, model: type[NDComponent]) -> Iterator[tuple[str, str]]:
-    """Yield the texts of functions of a class body, and what messages call them."""
-    own = base.__dict__.get("functions") or ""
-    where = f"{base.__name__}.functions"
-    if isinstance(own, str):
-        yield filled(own, model.parts, where), where
-        return
-    for head, body in own.items():
-        said = f"{where}['{head}']"
-        yield function_text(head, filled(body, model.parts, said), where), said
-
-
-def numbered(node: Any, model: type[NDComponent], source: str, where: str) -> Any:
-    """Return a tree of a model with numbers in the place of their names."""
-    if not model.numbers and "default" not in source:
-        return node
-    defaults = {name: rule.default for name, rule in model.params.items()}
-    return with_numbers(node, model.numbers, defaults, source, where)
-
-
-def functions_of(model: type[NDComponent]) -> tuple[tree.Function, ...]:
-    """Return the functions of a model and those that it inherits."""
-    return tuple(one for one, _, _ in _defined(model).values())
+        try:
+            raise_faults(self.faults)
+        except RecursionError:
+            raise ModelError(f"{self.model.__name__}: in a text, {TOO_DEEP}") from None
 
 
 class _Symbols:

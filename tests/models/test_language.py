@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import assert_same_bits, build, simulate
 
-from neurodriver import NDComponent, Parameter, State
+from neurodriver import NDComponent, PairSTDP, Parameter, State
 from neurodriver.codegen.generate import generate
 from neurodriver.codegen.simt.device import Part, device_text
 from neurodriver.codegen.simt.shape import Shape
@@ -226,6 +226,10 @@ def test_faults(text: str, line: int, column: int, message: str) -> None:
         ("real f(real x) { return f(x); }", "'f' calls itself, which a function cannot"),
         ("real f(real x) return x;", "'{' is expected: the body of 'f' stands in braces"),
         ("real exp(real x) { return x; }", "the name 'exp' is taken"),
+        (
+            "real f(real x) { return g(x); } real g(real x) { return x; }",
+            "'f' calls 'g', which stands further down; put it above",
+        ),
         ("real f(real x) { real x = 1; return x; }", "'x' is declared twice in this block"),
         ('real f(real x) { PRINT("%f", x); return x; }', "PRINT, ERROR and ENSURE stand in"),
         ("real f(real x) { return x * normal(); }", "normal() draws a random number"),
@@ -236,6 +240,22 @@ def test_faults_of_functions(text: str, message: str) -> None:
     with pytest.raises(ModelError, match=re.escape(message)) as caught:
         texts_of(declare("V = E;", functions=text)).check()
     assert str(caught.value).startswith("Broken.functions, line 1, column ")
+
+
+@pytest.mark.parametrize(
+    "text", ["V = " + "(" * 999 + "V" + ")" * 999 + ";", "V = " + "V + " * 3000 + "V;"]
+)
+def test_texts_that_are_nested_too_deeply(text: str) -> None:
+    """They have line and column, and a part of their line, also in a rule."""
+    with pytest.raises(ModelError, match="always possible") as caught:
+        declare(text)
+    first, shown, caret = str(caught.value).splitlines()
+    assert first.startswith("Broken.update, line 1, column ") and len(shown) < 250
+    assert caret.endswith("^") and len(caret) <= len(shown)
+    with pytest.raises(ModelError, match=r"^Deep\.on_spike, line 1, column .* always possible"):
+        type("Deep", (PairSTDP,), {"on_spike": text.replace("V", "weight")})
+    with pytest.raises(ModelError, match=r"^Broken: in a text, .* always possible"):
+        texts_of(declare("V = " + "V + " * 300 + "V;")).check()
 
 
 CPP_WORDS = (

@@ -7,9 +7,10 @@ and there are no pointers, no ``switch`` and no ``goto``.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, NoReturn, cast
+from typing import Any, NoReturn, TypeVar, cast
 
 from ...errors import near
 from . import tree
@@ -34,7 +35,8 @@ def parse(text: str, where: str = "text", equation: bool = False) -> tree.Body:
     ModelError
         At the first fault of the grammar, with line and column.
     """
-    return _TextParser(text, where, equation).whole()
+    parser = _TextParser(text, where, equation)
+    return _limited(parser, parser.whole)
 
 
 @lru_cache(maxsize=4096)
@@ -49,14 +51,42 @@ def parse_expression(
     With ``equation``, ``x**y`` is ``pow(x, y)``, and ``and``, ``or`` and ``not`` are signs.
     ``span`` is the part of the text that is read.
     """
-    return _TextParser(text, where, equation, span).single()
+    parser = _TextParser(text, where, equation, span)
+    return _limited(parser, parser.single)
 
 
 @lru_cache(maxsize=512)
 def parse_functions(text: str, where: str = "functions") -> tuple[tree.Function, ...]:
     """Return the functions that a text defines; as `parse`."""
-    return _TextParser(text, where).functions()
+    parser = _TextParser(text, where)
+    return _limited(parser, parser.functions)
 
+
+Found = TypeVar("Found", tree.Body, tree.Expression, tuple[tree.Function, ...])
+
+
+def _limited(parser: _TextParser, read: Callable[[], Found]) -> Found:
+    """Return what a parser reads; raise ModelError where it is nested too deeply."""
+    try:
+        found = read()
+    except RecursionError:
+        parser.fail(TOO_DEEP)
+    nodes: tuple[tree.Node, ...] = found if isinstance(found, tuple) else (found,)
+    for one in nodes:
+        deep = tree.below(one, MOST_LEVELS)
+        if deep is not None:
+            parser.fail(TOO_DEEP, deep.at)
+    return found
+
+
+MOST_LEVELS = 320
+"""Expressions inside each other, at most; Python's stack may allow fewer."""
+
+TOO_DEEP = (
+    "brackets, braces or the terms of one sum are nested too deeply; 100 levels are always "
+    "possible: write it in several statements"
+)
+"""What is said of a text that Python's stack does not allow."""
 
 LOOPS = ("for", "while", "do")
 

@@ -277,6 +277,17 @@ class Function(Node):
     body: Body
 
 
+def below(node: Node, levels: int) -> Node | None:
+    """Return an expression that lies in more than so many others; None where there is none."""
+    todo = [(node, 0)]
+    while todo:
+        one, level = todo.pop()
+        if level > levels:
+            return one
+        todo += ((part, level + isinstance(part, Expression)) for part in one.parts())
+    return None
+
+
 def rewritten(node: Any, change: Callable[[Any], Any]) -> Any:
     """Return a tree in which ``change`` has been done to each node, the lowest first."""
     new: dict[str, Any] = {}
