@@ -147,6 +147,18 @@ DECLARED: dict[str, tuple[dict[str, Any], str]] = {
         {"on_spike": "weight += post.V;"},
         "on_spike reads post.V, which only 'on_step' and 'on_arrival' and 'every' may read",
     ),
+    "units of a sum": (
+        {"on_spike": "weight = clip(weight + rate + tau);"},
+        "Bad.on_spike, line 1, column 29: 'weight + rate + tau': '+' between no unit and ms",
+    ),
+    "units of a constant": (
+        {"constants": {"up": "rate * tau", "down": "up - rate"}},
+        "Bad.constants['down'], line 1, column 4: 'up - rate': '-' between ms and no unit",
+    ),
+    "units of an assignment": (
+        {"on_spike": "seen = since_spike;"},
+        "Bad.on_spike, line 1, column 1: 'seen = ...' takes no unit, and is given ms",
+    ),
     "a print": (
         {"on_spike": 'PRINT("%f", weight);'},
         "Bad.on_spike, line 1, column 1: PRINT, ERROR and ENSURE stand in 'update' of a model",
