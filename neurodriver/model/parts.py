@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from ..errors import ModelError, near
@@ -212,6 +213,11 @@ def with_numbers(
         elif isinstance(one, tree.Declaration) and one.name in numbers:
             said = f"'{one.name}' is the name of a number of the model already; choose another"
             faults.append(message(source, where, one.at, said))
+        elif isinstance(one, tree.Declaration) and one.length in numbers:
+            size = numbers[one.length]
+            if not (isinstance(size, int) and size > 0):
+                said = f"the size of an array is a whole number from 1 on, '{one.length}' is {size}"
+                faults.append(message(source, where, one.at, said))
         elif _asks(one) and _default(one, defaults) is None:
             known = [name for name, value in defaults.items() if value is not None]
             said = f"default(...) takes a parameter that has one: {', '.join(known) or 'none'}"
@@ -221,6 +227,8 @@ def with_numbers(
     def change(one: Any) -> Any:
         if isinstance(one, tree.Name) and one.name in numbers:
             return literal(numbers[one.name])
+        if isinstance(one, tree.Declaration) and one.length in numbers:
+            return replace(one, size=int(numbers[one.length]), length="")
         value = _default(one, defaults) if _asks(one) else None
         return one if value is None else literal(value)
 

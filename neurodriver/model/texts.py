@@ -31,6 +31,7 @@ from .language.words import LIMITS, STEP
 from .own_functions import defined, numbered
 from .units import NONE, Dimension, dimension
 from .vectors import with_vectors
+from .whole_numbers import with_integers
 
 if TYPE_CHECKING:
     from .component import NDComponent
@@ -72,6 +73,7 @@ class TextPart:
         """The tree of the text, with numbers in the place of their names."""
         node = (parse if self.name == "update" else parse_expression)(self.source, self.where)
         found: tree.Node = numbered(node, self.owner.model, self.source, self.where)
+        found = with_integers(found, self.owner.model)
         if self.owner.model.vectors:
             found = with_vectors(found, self.owner.model, self.name == "update")
         return found

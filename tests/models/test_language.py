@@ -162,6 +162,12 @@ def declare(update: str, **parts: Any) -> type[NDComponent]:
         ("real a[3]; V = a[3];", 1, 16, "'a' has the elements 0 to 2"),
         ("real a[3]; V = a[w];", 1, 18, "the index of an array is an integer; write (int)(...)"),
         ("real a[2] = {1, 2, 3};", 1, 6, "'a' has 2 elements, 3 are given"),
+        (
+            "real a[k];",
+            1,
+            6,
+            "the size of 'a' is a whole number, or one of the 'numbers' of a model",
+        ),
         ("real a[0];", 1, 8, "the size of an array is a whole number, such as 4"),
         ("V = w[0];", 1, 5, "'w' is a state and no array; it has no elements"),
         ("tau = 3;", 1, 1, "'tau' is a parameter, which the text cannot change; declare a state"),
@@ -285,6 +291,16 @@ def test_a_whole_number_may_begin_with_zeros() -> None:
     model = declare("int n = 010; V = n + 09 % n;")
     node = {"class": "Broken", "tau": 1.0, "E": 1.0, "rate": 1.0}
     assert simulate(build({"n": node}, models=[model]), steps=2)["V"][-1] == 19.0
+
+
+def test_whole_parameters_are_indices() -> None:
+    """They are integers where these are needed; the size of an array may be a number's name."""
+    update = "real a[n]; a[m] = 7; a[m - 1] = 1; V = a[m] + a[m - 1] + m / 4 + m % 2;"
+    params = {"m": Parameter("1", 3.0, whole=True)}
+    model = declare(update, params=params, numbers={"n": 4})
+    assert simulate(build({"n": {"class": "Broken"}}, models=[model]), steps=2)["V"][-1] == 9.75
+    with pytest.raises(ModelError, match=r"whole number from 1 on, 'n' is 2\.5"):
+        declare(update, params=params, numbers={"n": 2.5})
 
 
 def test_all_faults_of_a_model_are_told_at_once() -> None:

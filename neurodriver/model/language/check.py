@@ -215,7 +215,10 @@ class _Checker(PlaceChecker):
             self.value(node.value)
         for value in node.values:
             self.value(value)
-        if node.size is not None and len(node.values) > node.size:
+        if node.length:
+            said = f"the size of '{name}' is a whole number, or one of the 'numbers' of a model"
+            self.fault(node, f"{said}; '{node.length}' is none")
+        elif node.size is not None and len(node.values) > node.size:
             self.fault(node, f"'{name}' has {node.size} elements, {len(node.values)} are given")
         self.bytes += WORD * (node.size or 0)
         if node.size is not None and self.bytes > MOST_BYTES:

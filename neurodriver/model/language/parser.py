@@ -16,7 +16,7 @@ from ...errors import near
 from . import tree
 from .expressions import ASSIGNMENTS, INSTEAD, OPENING, ExpressionParser
 from .tokens import Token
-from .words import TYPES
+from .words import C_WORDS, TYPES
 
 
 @lru_cache(maxsize=4096)
@@ -271,23 +271,26 @@ class _TextParser(ExpressionParser):
         word = self.name_word("the name of a variable")
         size: int | None = None
         values: list[tree.Expression] = []
-        value = None
+        value, length = None, ""
         if self.take("["):
-            if not self.next.text.isdigit() or int(self.next.text) < 1:
+            named = self.next.kind == "name" and self.next.text not in C_WORDS
+            if not named and (not self.next.text.isdigit() or int(self.next.text) < 1):
                 self.fail("the size of an array is a whole number, such as 4")
-            size = int(self.next.text)
+            length = self.next.text * named
+            size = 0 if named else int(self.next.text)
             self.number += 1
             self.expect("]")
         if self.take("=") and size is None:
             value = self.expression()
         elif self.words[self.number - 1].text == "=":
-            self.expect("{", f" before the {size} values of '{word.text}'")
+            self.expect("{", f" before the {length or size} values of '{word.text}'")
             while self.next.text != "}":
                 values.append(self.expression())
                 if not self.take(","):
                     break
             self.expect("}")
-        return tree.Declaration(kind, word.text, value, size, tuple(values), const, at=word.at)
+        given = tuple(values)
+        return tree.Declaration(kind, word.text, value, size, given, const, length, at=word.at)
 
     def _assignment(self) -> tree.Statement:
         at = self.next.at

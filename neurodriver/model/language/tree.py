@@ -159,7 +159,8 @@ class Body(Statement):
 class Declaration(Statement):
     """``real x = value;``, or ``real x[size] = {values};``.
 
-    ``size`` is None for a single number, ``value`` where it is not given.
+    ``size`` is None for a single number, ``value`` where it is not given. ``length`` is the name of
+    a number that the size is; 0 stands for it until the number is put in.
     """
 
     type: str
@@ -168,6 +169,7 @@ class Declaration(Statement):
     size: int | None = None
     values: tuple[Expression, ...] = ()
     const: bool = False
+    length: str = ""
 
 
 Target = Name | Element | Path | Item
