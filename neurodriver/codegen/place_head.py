@@ -107,7 +107,7 @@ class PlaceHead:
         """Declare where the integers of a pool are that its members add to."""
         sums = self.arguments.pointer(pool.sums, "long long")
         sizes = self.arguments.pointer(pool.sizes, "const int")
-        count = self._int(f"{one.label} count")
+        count = self._int(f"{one.label} count of all")
         at = f"nd_sums_of({sums}, nd_k + {int(pool.ahead)}, {count})"
         lines = [
             f"const long long *nd_sums_{one.label} = {at};",

@@ -16,6 +16,7 @@ from ..adapters import MODEL_NAMES
 from ..errors import Faults, ModelError, near, shown
 from ..quantities import has_unit
 from .language import parse, parse_expression, tree
+from .runtime import brought_by
 from .units import misspelled
 
 _OF_MODELS = {
@@ -121,10 +122,18 @@ def check_body(cls: type, base: type) -> None:
         given = cls.__dict__.get(name)
         if given is not None and not fits(given):
             faults.add(f"{name}: must be {wanted} (got {shown(given)})")
+    method = cls.__dict__.get("prepare")
+    if method is not None and not isinstance(method, classmethod) and not _brings_code(cls):
+        faults.add("prepare: must be a class method: @classmethod, def prepare(cls, population)")
     for said in unknown(cls, base, "model", (*MODEL_NAMES, "reactions"), _OF_RULES):
         faults.add(said)
     if faults.count:
         raise ModelError(faults.report())
+
+
+def _brings_code(cls: type) -> bool:
+    """Whether methods of a class belong to its instances."""
+    return any(brought_by(one) - {"text"} for one in cls.__mro__)
 
 
 def unknown_in_rule(cls: type, base: type) -> Iterator[str]:

@@ -166,7 +166,7 @@ def declare(update: str, **parts: Any) -> type[NDComponent]:
             "real a[k];",
             1,
             6,
-            "the size of 'a' is a whole number, or one of the 'numbers' of a model",
+            "the size of an array is a whole number, or one of the 'numbers'",
         ),
         ("real a[0];", 1, 8, "the size of an array is a whole number, such as 4"),
         ("V = w[0];", 1, 5, "'w' is a state and no array; it has no elements"),

@@ -216,7 +216,7 @@ class _Checker(PlaceChecker):
         for value in node.values:
             self.value(value)
         if node.length:
-            said = f"the size of '{name}' is a whole number, or one of the 'numbers' of a model"
+            said = "the size of an array is a whole number, or one of the 'numbers' of a model"
             self.fault(node, f"{said}; '{node.length}' is none")
         elif node.size is not None and len(node.values) > node.size:
             self.fault(node, f"'{name}' has {node.size} elements, {len(node.values)} are given")

@@ -269,15 +269,13 @@ class _TextParser(ExpressionParser):
 
     def _declaration(self, kind: str, const: bool) -> tree.Statement:
         word = self.name_word("the name of a variable")
-        size: int | None = None
+        value, length, size = None, "", None
         values: list[tree.Expression] = []
-        value, length = None, ""
         if self.take("["):
             named = self.next.kind == "name" and self.next.text not in C_WORDS
             if not named and (not self.next.text.isdigit() or int(self.next.text) < 1):
                 self.fail("the size of an array is a whole number, such as 4")
-            length = self.next.text * named
-            size = 0 if named else int(self.next.text)
+            length, size = self.next.text * named, 0 if named else int(self.next.text)
             self.number += 1
             self.expect("]")
         if self.take("=") and size is None:
@@ -289,8 +287,8 @@ class _TextParser(ExpressionParser):
                 if not self.take(","):
                     break
             self.expect("}")
-        given = tuple(values)
-        return tree.Declaration(kind, word.text, value, size, given, const, length, at=word.at)
+        given = value, size, tuple(values), const, length
+        return tree.Declaration(kind, word.text, *given, at=word.at)
 
     def _assignment(self) -> tree.Statement:
         at = self.next.at
