@@ -11,6 +11,7 @@ import numpy as np
 from ..errors import CircuitError, Faults, near, quoted
 from ..model.component import NDComponent
 from ..model.fields import Field, Source, Value, values_of
+from ..model.language.check_places import NOT_READ
 from .distributions import Distribution
 from .groups import FieldValue, Layer
 from .members import Members
@@ -224,7 +225,14 @@ def _source_faults(
             want = source.model.__name__
             yield f"{quoted(one)} is of {found.__name__}, and has to be of {want}"
         for variable in source.reads:
-            if variable not in (*found.updates, *found.pools):
+            given = {
+                **dict.fromkeys(found.params, "parameter"),
+                **dict.fromkeys(found.fields, "field"),
+            }
+            if variable in given and variable not in found.updates:
+                say = f"{quoted(one)} ({found.__name__}) has '{variable}' as a {given[variable]}"
+                yield f"{say}, and a source reads variables; {NOT_READ}"
+            elif variable not in (*found.updates, *found.pools):
                 has = ", ".join(found.updates) or "nothing"
                 fix = f"it updates {has}; name '{variable}' in its 'updates'"
                 hidden = "a state of its own, " if variable in found.states else ""

@@ -196,7 +196,11 @@ class Population(Members):
         if not any(isinstance(vars(b).get("prepare"), classmethod) for b in model.__mro__[:-2]):
             return params
         self._plain = params
-        made = dict(model.prepare(self))
+        made: Any = model.prepare(self)
+        if not isinstance(made, Mapping):
+            want = "must return values of fields and parameters by name, such as {'gain': 1.0}"
+            faults.add(f"{model.__name__}.prepare: {want} (got {made!r:.60})")
+            return params
         known = {*model.fields, *model.params, *model.initial_names()}
         for name in made.keys() - known:
             hint = near(str(name), known)

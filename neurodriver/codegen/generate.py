@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from ..errors import ModelError
+from ..model.language.parser import TOO_DEEP
 from ..plan.arrays import ArrayTable
 from ..plan.program import Program
 from ..plan.unit import Delivery, KernelSpec, Unit
@@ -104,8 +105,7 @@ def _kernel(unit: Unit, threads: bool, templates: Templates) -> Kernel:
         return fused_kernel(*unit.specs) if len(unit.specs) == 2 else _of_model(spec, threads)
     except RecursionError:
         names = " and ".join(spec.model.__name__ for spec in unit.specs)
-        say = "a text is nested too deeply, in brackets or braces; write it in several statements"
-        raise ModelError(f"{names}: {say}") from None
+        raise ModelError(f"{names}: in a text, {TOO_DEEP}") from None
 
 
 def _of_model(spec: KernelSpec, threads: bool) -> Kernel:

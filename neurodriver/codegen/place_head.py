@@ -45,8 +45,8 @@ class Counted:
     count: int
 
 
-Meaning = Loop | Counted | Resolved
-"""What a name stands for inside a loop."""
+Meaning = Loop | Counted | Resolved | None
+"""What a name stands for inside a loop; None where that is not known."""
 
 
 class PlaceHead:
@@ -107,7 +107,7 @@ class PlaceHead:
         """Declare where the integers of a pool are that its members add to."""
         sums = self.arguments.pointer(pool.sums, "long long")
         sizes = self.arguments.pointer(pool.sizes, "const int")
-        count = self._int(f"{one.label} count")
+        count = self._int(f"{one.label} count of all")
         at = f"nd_sums_of({sums}, nd_k + {int(pool.ahead)}, {count})"
         lines = [
             f"const long long *nd_sums_{one.label} = {at};",
@@ -199,7 +199,7 @@ class PlaceHead:
 
     # -- names ----------------------------------------------------------------------------------
 
-    def _find(self, name: str) -> Meaning | None:
+    def _find(self, name: str) -> Meaning:
         for scope in reversed(self.scopes):
             if name in scope:
                 return scope[name]

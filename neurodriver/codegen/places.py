@@ -183,19 +183,25 @@ class PlaceText(ArrayText):
         return f"nd_within_first({asked})", f"nd_within_last({asked})"
 
     def counted(self, node: tree.For) -> dict[str, Meaning]:
-        """Return the variable of ``for (int i = 0; i < n; ++i)`` where ``n`` is known."""
+        """Return the variable of ``for (int i = 0; i < n; ++i)`` where ``n`` is known.
+
+        Of other variables that a loop declares nothing is known, whatever is called so around it.
+        """
         begin, test = node.begin, node.condition
+        hidden: dict[str, Meaning] = {
+            one.name: None for one in begin if isinstance(one, tree.Declaration)
+        }
         if len(begin) != 1 or not isinstance(begin[0], tree.Declaration):
-            return {}
+            return hidden
         name, start = begin[0].name, begin[0].value
         if not (isinstance(start, tree.Number) and start.whole and begin[0].type == "int"):
-            return {}
+            return hidden
         if node.after != (tree.Increment(tree.Name(name), "++"),) or name in assigned(node.body):
-            return {}
+            return hidden
         if not isinstance(test, tree.Binary) or test.sign != "<" or test.left != tree.Name(name):
-            return {}
+            return hidden
         most = self._known(test.right)
-        return {} if most is None else {name: Counted(most)}
+        return hidden if most is None else {name: Counted(most)}
 
     def _known(self, node: tree.Expression) -> int | None:
         """Return a number or the length of an axis."""

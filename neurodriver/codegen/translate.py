@@ -83,7 +83,7 @@ class CText(Printer):
     def number(self, node: tree.Number) -> str:
         """Return a number of the working type, or an int beside integers."""
         if id(node) in self.whole:
-            return node.text
+            return str(int(node.text))  # in C++ 010 is 8
         return (node.text + ".0" if node.whole else node.text) + self.suffix
 
     def operator(self, node: tree.Binary) -> str:

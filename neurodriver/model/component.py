@@ -8,11 +8,13 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from ..errors import ModelError
+from .attributes import check_body, fault_of
 from .declarations import check_declarations, several
 from .equations.expand import expand, written_as_equations
 from .fields import Field, Source, merged, merged_axes
 from .kinds import Kinds, VariableKind, agreed_unit, declared, usual_unit
 from .language import draws, parse
+from .language.parser import TOO_DEEP
 from .linear import Linear
 from .parameters import Access as Access
 from .parameters import Parameter as Parameter
@@ -68,6 +70,9 @@ def _table(given: Any, make: type, owner: str) -> dict[str, Any]:
             out[name] = State("", float(value))  # name -> initial value
         else:
             raise ModelError(f"{owner}.{name}: expected a unit or a {make.__name__}, got {value!r}")
+        key = f"init{name}" if make is State else name
+        if fault := fault_of(out[name], f"nd.Population(..., {key}=...)"):
+            raise ModelError(f"{owner}[{name!r}]: {fault}")
     return out
 
 
@@ -201,7 +206,16 @@ class NDComponent:
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
+        try:
+            cls._declare()
+        except RecursionError:
+            raise ModelError(f"{cls.__name__}: in a text, {TOO_DEEP}") from None
+
+    @classmethod
+    def _declare(cls) -> None:
+        """Bring what the class body says together with what it inherits, and check it."""
         own = cls.__dict__
+        check_body(cls, NDComponent)
         cls._brings = brought_by(cls)
         cls.runtime = runtime_of(cls)
         adapter = adapter_of(cls)

@@ -12,9 +12,10 @@ from .component import NDComponent, Parameter
 from .equations.expand import written_as_equations
 from .language import Symbol, to_text
 from .language.words import DRAWS, FUNCTIONS, LIMITS, MORE
+from .own_functions import functions_of
 from .subunits import SubUnits
 from .text import indent
-from .texts import functions_of, texts_of
+from .texts import texts_of
 
 
 @dataclass(frozen=True)

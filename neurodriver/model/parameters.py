@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import ModelError
+from .attributes import fault_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +156,10 @@ class Access:
                     f"{say}[{name!r}] takes an nd.Parameter, whose default a connection has that "
                     f"says nothing else, or an nd.State that texts change, got {rule!r:.60}"
                 )
+            if rule.size is not None:
+                raise ModelError(f"{say}[{name!r}] is one number, no vector (got size={rule.size})")
+            if fault := fault_of(rule, f"nd.Projection(..., {name}=...)"):
+                raise ModelError(f"{say}[{name!r}]: {fault}")
 
     def _check_model(self) -> None:
         if self.model is None:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from ..errors import ModelError, near
@@ -153,7 +154,7 @@ def _written(cls: type, name: str) -> Any:
     return ""
 
 
-def function_text(head: str, body: str) -> str:
+def function_text(head: str, body: str, where: str) -> str:
     """Return the text of a function that is given as ``{"bell(d2)": "exp(-d2)"}``.
 
     Parameters
@@ -162,10 +163,12 @@ def function_text(head: str, body: str) -> str:
         Name and parameters; those without a type are real.
     body : str
         An expression, or statements with ``return``.
+    where : str
+        What messages call the functions.
     """
     name, bracket, rest = head.partition("(")
     if not bracket or not rest.rstrip().endswith(")"):
-        raise ModelError(f"functions: '{head}' needs its parameters in brackets, as in bell(d2)")
+        raise ModelError(f"{where}: '{head}' needs its parameters in brackets, as in bell(d2)")
     given = [one.strip() for one in rest.rstrip()[:-1].split(",") if one.strip()]
     typed = [one if " " in one else f"real {one}" for one in given]
     kind, _, last = name.strip().rpartition(" ")
@@ -210,6 +213,11 @@ def with_numbers(
         elif isinstance(one, tree.Declaration) and one.name in numbers:
             said = f"'{one.name}' is the name of a number of the model already; choose another"
             faults.append(message(source, where, one.at, said))
+        elif isinstance(one, tree.Declaration) and one.length in numbers:
+            size = numbers[one.length]
+            if not (isinstance(size, int) and size > 0):
+                said = f"the size of an array is a whole number from 1 on, '{one.length}' is {size}"
+                faults.append(message(source, where, one.at, said))
         elif _asks(one) and _default(one, defaults) is None:
             known = [name for name, value in defaults.items() if value is not None]
             said = f"default(...) takes a parameter that has one: {', '.join(known) or 'none'}"
@@ -219,6 +227,8 @@ def with_numbers(
     def change(one: Any) -> Any:
         if isinstance(one, tree.Name) and one.name in numbers:
             return literal(numbers[one.name])
+        if isinstance(one, tree.Declaration) and one.length in numbers:
+            return replace(one, size=int(numbers[one.length]), length="")
         value = _default(one, defaults) if _asks(one) else None
         return one if value is None else literal(value)
 

@@ -36,20 +36,23 @@ from .language import (
     used,
 )
 from .language.evaluate import Evaluator
+from .language.measures import Measures, dimensions
+from .language.parser import TOO_DEEP
 from .rule_columns import Column, column_of, crossed_bounds, is_column, shared_numbers, unfit_times
 from .rule_declarations import check_declarations, mapping
-from .rule_names import GIVEN_TO_EVENTS, names_known
+from .rule_names import GIVEN_TO_EVENTS, OF_THE_TYPES, names_known
 from .rule_sums import sums_of
 from .rule_values import VALUE_TEXTS, ValueRead, values_of, with_symbols
 from .synapse_traces import as_stored, with_decays
 from .target_levels import take_levels_of_targets
 from .traces import Doses, Level, Trace
+from .units import Dimension
 
 CALLS = {"clip": 1}
 PROCEDURES = {"send": 1}
 """Functions of the texts beside those of models -> numbers that they take."""
 
-_OWN = ("weight", "count", *GIVEN_TO_EVENTS, *CALLS, *PROCEDURES)
+_OWN = ("weight", "count", *GIVEN_TO_EVENTS, *CALLS, *PROCEDURES, *OF_THE_TYPES)
 
 
 KINDS: dict[str, type | tuple[type, ...]] = {
@@ -162,7 +165,10 @@ class Plasticity:
         if isinstance(cls._drift, str):
             cls.between = with_decays(cls._drift, cls.synapse)
         check_declarations(cls, Plasticity, KINDS, _OWN)
-        _check_texts(cls)
+        try:
+            _check_texts(cls)
+        except RecursionError:
+            raise ModelError(f"{cls.__name__}: in a text, {TOO_DEEP}") from None
 
     def __init__(self, **values: Any) -> None:
         faults = Faults(type(self).__name__)
@@ -326,7 +332,7 @@ class Plasticity:
         return check(
             parse(source, place), names_known(cls, where), source, place, draws=False,
             calls=CALLS if cls.bounds is not None else None,
-            procedures=PROCEDURES if where == "on_arrival" else None,
+            procedures=PROCEDURES if where == "on_arrival" else None, taken=OF_THE_TYPES,
         )  # fmt: skip
 
     @classmethod
@@ -369,6 +375,23 @@ def _number(name: str, rule: Parameter, given: Any, faults: Faults) -> float:
     return value
 
 
+def _units(cls: type[Plasticity]) -> list[str]:
+    """Return where the units of quantities do not fit; that of a weight is its target's."""
+    found: list[str] = []
+    inferred: dict[str, Dimension | None] = {}
+    places = {f"constants['{name}']": text for name, text in cls.constants.items()}
+    for where, source in {**places, **dict(cls.texts())}.items():
+        known = dimensions(names_known(cls, where), inferred)
+        measures = Measures(known, source, f"{cls.__name__}.{where}", plain=False)
+        node = cls.checked(where).node
+        if isinstance(node, tree.Expression):
+            inferred[where.split("'")[1]] = measures.of(node)
+        else:
+            measures.run(node)
+        found += measures.faults
+    return found
+
+
 def _check_texts(cls: type[Plasticity]) -> None:
     """Raise ModelError where a text uses what it may not."""
     faults: list[str] = []
@@ -380,7 +403,7 @@ def _check_texts(cls: type[Plasticity]) -> None:
     for interval in cls.every:
         for term in cls.sums(interval).values():
             faults += term.faults
-    raise_faults(faults)
+    raise_faults(faults or _units(cls))
     if "send" not in used(cls.checked("on_arrival").node):
         advice = "it says what the spike carries, for example send(weight)"
         raise ModelError(f"{cls.__name__}.on_arrival: there is no send(...); {advice}")

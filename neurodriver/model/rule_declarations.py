@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import inspect
 import keyword
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..errors import Faults, ModelError, near, shown
-from .component import Parameter
+from .attributes import fault_of, unknown_in_rule
+from .component import Parameter, State
 from .declarations import OF_CONNECTIONS
 from .language.words import is_reserved
 from .rule_calls import call_of
+from .rule_names import OF_THE_STRUCTURE
 from .rule_sums import sums_of
 from .rule_values import VALUE_TEXTS, values_of
 from .synapse_traces import misplaced, taus
@@ -50,7 +51,7 @@ def check_declarations(cls: Any, base: Any, kinds: Kinds, own: Iterable[str]) ->
         Names that have a meaning in texts.
     """
     faults = Faults(cls.__name__)
-    for text in _misspelled(cls, base):
+    for text in unknown_in_rule(cls, base):
         faults.add(text)
     for attribute, kind in kinds.items():
         for name, given in getattr(cls, attribute).items():
@@ -60,6 +61,10 @@ def check_declarations(cls: Any, base: Any, kinds: Kinds, own: Iterable[str]) ->
                     "a text" if kind is str else " or ".join(f"nd.{k.__name__}(...)" for k in each)
                 )
                 faults.add(f"{attribute}[{name!r}]: must be {wanted} (got {shown(given)})")
+            elif isinstance(given, Parameter | State):
+                taker = f"{cls.__name__}({name}=...)" if attribute == "params" else ""
+                if said := fault_of(given, taker):
+                    faults.add(f"{attribute}[{name!r}]: {said}")
     for attribute in ("on_arrival", "on_spike", "on_step", "between"):
         if not isinstance(getattr(cls, attribute, ""), str):
             got = shown(getattr(cls, attribute))
@@ -67,6 +72,7 @@ def check_declarations(cls: Any, base: Any, kinds: Kinds, own: Iterable[str]) ->
     if not faults.count:
         _check_names(cls, kinds, set(own), faults)
         _check_calls(cls, set(own), faults)
+        _check_sums(cls, set(own), faults)
         _check_references(cls, faults)
         _check_values(cls, faults)
         for text in misplaced(cls):
@@ -96,18 +102,6 @@ def mapping(cls: type, attribute: str, given: Any) -> Mapping[str, Any]:
     return given
 
 
-def _misspelled(cls: Any, base: Any) -> Iterator[str]:
-    """Yield attributes of the class that look like those of all rules, and are none."""
-    known = [name for name in dir(base) if not name.startswith("_")]
-    known += [name for name in inspect.get_annotations(base) if not name.startswith("_")]
-    for name, given in vars(cls).items():
-        plain = isinstance(given, str | Mapping | tuple)
-        if not name.startswith("_") and plain and name not in known:
-            hint = near(name, known)
-            if hint:
-                yield f"no rule has an attribute '{name}'{hint}"
-
-
 def _check_names(cls: Any, kinds: Kinds, own: set[str], faults: Faults) -> None:
     """Note names that cannot be used, and those that are declared twice."""
     places: dict[str, list[str]] = {}
@@ -119,7 +113,7 @@ def _check_names(cls: Any, kinds: Kinds, own: set[str], faults: Faults) -> None:
     for name, where in places.items():
         if not _usable(name):
             faults.add(f"{where[0]}: {name!r} is not a usable name (letters, digits and _)")
-        elif is_reserved(name) or name in own or _is_stored(name, where):
+        elif is_reserved(name) or name in own or _is_taken(name, where):
             faults.add(f"{where[0]}: the name '{name}' is reserved; choose another")
         elif len(where) > 1:
             faults.add(f"the name '{name}' is declared twice, in {' and '.join(where)}")
@@ -127,7 +121,7 @@ def _check_names(cls: Any, kinds: Kinds, own: set[str], faults: Faults) -> None:
 
 def _check_calls(cls: Any, own: set[str], faults: Faults) -> None:
     """Note texts for Python whose names, or whose numbers, cannot be used."""
-    declared = {*cls.params, *cls.constants, *cls.synapse, *cls.pre, *cls.post, *cls.modulators}
+    declared = _declared(cls)
     names: dict[str, str] = {}
     for written in cls.on_call:
         call, where = call_of(written), f"on_call[{written!r}]"
@@ -148,8 +142,30 @@ def _check_calls(cls: Any, own: set[str], faults: Faults) -> None:
                 faults.add(f"{where}: '{name}' is given twice")
 
 
-def _is_stored(name: str, where: list[str]) -> bool:
-    return name in STORED | OF_CONNECTIONS and bool({*where} & {"synapse", "pre", "post"})
+def _declared(cls: Any) -> set[str]:
+    """Return the names that a rule declares."""
+    return {*cls.params, *cls.constants, *cls.synapse, *cls.pre, *cls.post, *cls.modulators}
+
+
+def _check_sums(cls: Any, own: set[str], faults: Faults) -> None:
+    """Note sums over synapses whose names cannot be used."""
+    for interval, text in cls.every.items():
+        names = [name for name, _ in sums_of(text)[0]]
+        for name in dict.fromkeys(names):
+            where = f"every[{interval!r}]: the sum '{name}'"
+            if is_reserved(name) or name in own:
+                faults.add(f"{where} has a name that is reserved; choose another")
+            elif name in _declared(cls):
+                faults.add(f"{where} is called as what the rule declares; choose another name")
+            elif names.count(name) > 1:
+                faults.add(f"{where} is declared twice")
+
+
+def _is_taken(name: str, where: list[str]) -> bool:
+    """Whether something beside the values of these attributes has a name."""
+    if name in STORED | OF_CONNECTIONS and {*where} & {"synapse", "pre", "post"}:
+        return True
+    return name in OF_THE_STRUCTURE and bool({*where} & {"params", "constants"})
 
 
 def _usable(name: Any) -> bool:
@@ -215,7 +231,7 @@ def _check_values(cls: Any, faults: Faults) -> None:
     """Note values of neurons in texts that do not know them, and names that look like them."""
     texts = {name: getattr(cls, name) for name in ("on_arrival", "on_spike", "between", "on_step")}
     texts |= {f"{of}[{name!r}]": text for of in _MAPPED for name, text in getattr(cls, of).items()}
-    declared = {*cls.params, *cls.constants, *cls.synapse, *cls.pre, *cls.post, *cls.modulators}
+    declared = _declared(cls)
     for where, text in texts.items():
         for value in values_of(text):
             if value.side not in VALUE_TEXTS.get(where.split("[")[0], ()):

@@ -18,7 +18,6 @@ from .language import (
     draws,
     parse,
     parse_expression,
-    parse_functions,
     raise_faults,
     tree,
     used,
@@ -26,11 +25,13 @@ from .language import (
 from .language.check import VECTOR
 from .language.check_places import NUMBER_OF_STEP, SOURCE
 from .language.measures import Measures, dimensions
+from .language.parser import TOO_DEEP
 from .language.tokens import message
 from .language.words import LIMITS, STEP
-from .parts import filled, function_text, with_numbers
+from .own_functions import defined, numbered
 from .units import NONE, Dimension, dimension
 from .vectors import with_vectors
+from .whole_numbers import with_integers
 
 if TYPE_CHECKING:
     from .component import NDComponent
@@ -72,6 +73,7 @@ class TextPart:
         """The tree of the text, with numbers in the place of their names."""
         node = (parse if self.name == "update" else parse_expression)(self.source, self.where)
         found: tree.Node = numbered(node, self.owner.model, self.source, self.where)
+        found = with_integers(found, self.owner.model)
         if self.owner.model.vectors:
             found = with_vectors(found, self.owner.model, self.name == "update")
         return found
@@ -81,7 +83,10 @@ class TextPart:
         """The tree with its types; its faults are not raised."""
         draws = self.name.startswith(DRAWING)
         functions = self.owner.functions
-        return check(self.tree, self.symbols, self.source, self.where, functions, draws)
+        return check(
+            self.tree, self.symbols, self.source, self.where, functions, draws,
+            prints=self.name == "update",
+        )  # fmt: skip
 
 
 class ModelTexts:
@@ -121,7 +126,7 @@ class ModelTexts:
 
     @cached_property
     def _defined(self) -> dict[str, tuple[tree.Function, str, str]]:
-        return _defined(self.model)
+        return defined(self.model)
 
     @property
     def functions(self) -> tuple[tree.Function, ...]:
@@ -209,47 +214,10 @@ class ModelTexts:
 
     def check(self) -> None:
         """Raise ModelError with all faults of the texts."""
-        raise_faults(self.faults)
-
-
-def _defined(model: type[NDComponent]) -> dict[str, tuple[tree.Function, str, str]]:
-    """Return function, text and place of each; one of a subclass replaces its namesake."""
-    found = {}
-    tables = model.params, model.states, model.updates, model.every_field(), model.sources
-    hidden = {name for table in (*tables, model.pools) for name in table}
-    for base in reversed(model.__mro__):
-        for text, where in _function_texts(base, model):
-            for one in parse_functions(text, where):
-                if one.name in hidden:
-                    say = f"the function '{one.name}' would hide what the model declares so"
-                    raise ModelError(message(text, where, one.at, f"{say}; choose another name"))
-                found[one.name] = numbered(one, model, text, where), text, where
-    return found
-
-
-def _function_texts(base: type, model: type[NDComponent]) -> Iterator[tuple[str, str]]:
-    """Yield the texts of functions of a class body, and what messages call them."""
-    own = base.__dict__.get("functions") or ""
-    where = f"{base.__name__}.functions"
-    if isinstance(own, str):
-        yield filled(own, model.parts, where), where
-        return
-    for head, body in own.items():
-        said = f"{where}['{head}']"
-        yield function_text(head, filled(body, model.parts, said)), said
-
-
-def numbered(node: Any, model: type[NDComponent], source: str, where: str) -> Any:
-    """Return a tree of a model with numbers in the place of their names."""
-    if not model.numbers and "default" not in source:
-        return node
-    defaults = {name: rule.default for name, rule in model.params.items()}
-    return with_numbers(node, model.numbers, defaults, source, where)
-
-
-def functions_of(model: type[NDComponent]) -> tuple[tree.Function, ...]:
-    """Return the functions of a model and those that it inherits."""
-    return tuple(one for one, _, _ in _defined(model).values())
+        try:
+            raise_faults(self.faults)
+        except RecursionError:
+            raise ModelError(f"{self.model.__name__}: in a text, {TOO_DEEP}") from None
 
 
 class _Symbols:

@@ -13,6 +13,8 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
+from ..errors import near
+
 _BASES = ("kg", "m", "s", "A", "K", "mol", "cd")
 _PREFIXES = {
     "f": 1e-15, "p": 1e-12, "n": 1e-9, "u": 1e-6, "µ": 1e-6, "μ": 1e-6, "m": 1e-3, "c": 1e-2,
@@ -47,6 +49,16 @@ _ALIASES = {
     "farad": "F", "coulomb": "C", "newton": "N", "joule": "J", "watt": "W", "pascal": "Pa",
     "molar": "M", "liter": "l", "litre": "l",
 }  # fmt: skip
+_LONG = tuple(
+    f"{prefix}{name}"
+    for name in _ALIASES
+    for prefix in ("", "milli", "micro", "nano", "pico", "femto", "kilo", "mega", "giga", "centi")
+)
+"""Names that are written out, which are known to packages of units."""
+
+MISSPELLED = 6
+"""Least letters of a word that is compared with them."""
+
 _WORD = re.compile(r"\s*([A-Za-zµμ]+|1(?![.\d])|\*\*|[*/^()]|-?\d+(?:\.\d+)?)")
 _USUAL = ("1", "mV", "ms", "pA", "nS", "pF", "uA/cm^2", "mS/cm^2", "uF/cm^2", "Hz", "MOhm",
           "kOhm cm^2", "V", "s", "A", "S", "F", "Ohm", "mM", "nA", "uS", "uA")  # fmt: skip
@@ -123,6 +135,25 @@ def dimension(unit: str) -> Dimension | None:
     except (ValueError, IndexError):
         return None
     return None if rest else value
+
+
+@cache
+def misspelled(unit: str) -> str:
+    """Return what is meant by a unit that is not known, as a hint; empty where that is not clear.
+
+    Units that are not known are allowed: nothing is compared with them.
+    """
+    if dimension(unit) is not None:
+        return ""
+    for word in re.findall(r"[A-Za-zµμ]+", unit):
+        if _known(word) is None:
+            usual = {one.lower(): one for one in _USUAL if one.isalpha()}
+            if word.lower() in usual:
+                return f" (did you mean '{usual[word.lower()]}'?)"
+            hint = near(word, _LONG) if len(word) >= MISSPELLED and word not in _LONG else ""
+            if hint:
+                return hint
+    return ""
 
 
 def unit_name(name: str) -> bool:

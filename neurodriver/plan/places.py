@@ -20,7 +20,7 @@ from ..circuit.space import AxisGrid
 from ..errors import CircuitError, quoted
 from ..model.fields import Field
 from ..model.language import raise_faults, tree
-from ..model.language.check_places import of_each_cell
+from ..model.language.check_places import NOT_READ, of_each_cell
 from ..model.language.tokens import message
 from ..model.texts import TextPart, texts_of
 from .arrays import Array, FieldOwner, Key, Kind, Owner, PopulationOwner, Role, row
@@ -161,7 +161,7 @@ def place_rows(layout: Layout, place: Surroundings) -> Iterator[Array]:
                 yield row(place.key(Kind.POSITION, f"{one.label} {name} step"), axis.step)
                 period = axis.period or 0.0
                 yield row(place.key(Kind.POSITION, f"{one.label} {name} period"), period)
-        yield row(place.size(f"{one.label} count"), one.pointer.count)
+        yield row(place.size(f"{one.label} count of all"), one.pointer.count)
         if isinstance(one.pointer.space, AxisGrid) and one.masked:
             numbers = one.pointer.space.numbers().ravel().astype(np.int32)
             yield row(place.key(Kind.INDEX, f"{one.label} cells"), numbers)
@@ -279,7 +279,8 @@ class TextBinding:
             has_axes = ", ".join(filter(None, found.names)) or "none"
             has = ", ".join(known) or "none"
             said = f"population {quoted(found.pointer.population)} has no '{name}'"
-            self.fault(node, f"{said}; its axes are {has_axes}, its fields {has}")
+            more = f"; its axes are {has_axes}, its fields {has}; {NOT_READ}"
+            self.fault(node, f"{said}{more}")
 
     def _item(self, node: tree.Item, scope: Scope) -> None:
         found = self.place.reached.get(scope.resolved(node.name))

@@ -422,6 +422,9 @@ def unknown(components: Components, name: str) -> str:
         if name in group.model.updates:  # it has no memory
             why = f"'{name}' is not kept, as only its Aggregator reads it"
             return f"{components._said}: {why}; {keep_text(group.name, name)}, or record it"
+        if name in group.model.every_field():
+            why = f"'{name}' is a field, which no component has of its own"
+            return f"{components._said}: {why}; read it as .{name}, and change it with set"
     return f"{components._said}: nothing is called '{name}'{near(name, components.names)}"
 
 

@@ -32,6 +32,13 @@ class Filled(Open):
     parts = {"each": "val = 1;"}
 
 
+class Framed(Pixel):
+    """Has a field that is an array."""
+
+    fields = {"frame": nd.Field(axes="y x", default=np.ones((3, 4)))}
+    update = "val = frame[here.y, here.x];"
+
+
 class Hidden(Pixel):
     """Has a state that others do not see."""
 
@@ -99,10 +106,11 @@ def debugged(population: nd.Population) -> None:
         lpu.advance(1)
 
 
-def reading_of(model: Any, source: nd.Population) -> nd.Population:
+def reading_of(model: Any, source: nd.Population, name: str = "val") -> nd.Population:
     """Return cells whose source has to be of a model."""
-    body = {"axes": ("y", "x"), "updates": {"val": "1"}, "update": "val = src.val[here.y, here.x];"}
-    own = type("Own", (nd.NDComponent,), body | {"sources": {"src": nd.Source("val", model=model)}})
+    text = f"val = src.{name}[here.y, here.x];"
+    body = {"axes": ("y", "x"), "updates": {"val": "1"}, "update": text}
+    own = type("Own", (nd.NDComponent,), body | {"sources": {"src": nd.Source(name, model=model)}})
     return nd.Population(own, name="m", axes=AXES, src=source)
 
 
@@ -149,6 +157,14 @@ ROWS: dict[str, Row] = {
     "6 a size of 0": (lambda: on_axis().windows(0), nd.CircuitError, ("at least 1 (got 0)",)),
     "6 a step of 0": (lambda: on_axis().windows(2, step=0), nd.CircuitError, ("at least 1",)),
     "6 a size that is not whole": (lambda: on_axis().windows(2.5), nd.CircuitError, ("2.5",)),  # type: ignore[arg-type]
+    "two loops of one variable": (
+        lambda: compiled(cell("for (i : near(here.y, 3)) for (i : near(here.x, 3)) val += 1;")),
+        ModelError, ("Cell.update, line 1, column 27: 'i' is the variable of a loop around this",),
+    ),
+    "a variable in a loop of its name": (
+        lambda: compiled(cell("for (i : near(here.y, 3)) if (i > 1) { int i = 9; val += i; }")),
+        ModelError, ("Cell.update, line 1, column 44: 'i' is the variable of a loop around this",),
+    ),
     "7 a look-up without positions": (
         lambda: compiled(cell("for (i : near(here.y, 3)) val += 1;")), ModelError,
         ("line 1, column 15", "loop over size(here.y)"),
@@ -201,6 +217,16 @@ ROWS: dict[str, Row] = {
     "11 a source that does not update what is read": (
         lambda: nd.Circuit([a := sheet(), reader(src=a, w=[1, 2])]), nd.CircuitError,
         ("does not update 'val'", "it updates spike_state, V"),
+    ),
+    "11 a field of another population": (
+        lambda: nd.Circuit([a := image(model=Framed), reading_of(None, a, "frame")]),
+        nd.CircuitError, ("'a' (Framed) has 'frame' as a field, and a source reads variables",),
+    ),
+    "11 a field of another population by a path": (
+        lambda: nd.LPU(
+            reading("for (s : src) val = s.frame;", source=image(model=Framed)), 1e-3
+        ),
+        ModelError, ("population 'a' has no 'frame'", "give the array to this model, too, as a"),
     ),
     "12 a hidden state of another population": (
         lambda: reading("val = count(src);", "secret", source=image(model=Hidden)),

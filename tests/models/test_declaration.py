@@ -31,6 +31,7 @@ from neurodriver import (
     Parameter,
     State,
     StepInput,
+    Uniform,
     Weighted,
 )
 from neurodriver.errors import ModelError
@@ -300,6 +301,42 @@ def declare(**parts: Any) -> type[NDComponent]:
         ({"fixed_dt": -1e-3}, "fixed_dt: must be positive seconds, got -0.001"),
         ({"params": {"a": 3.0}}, "Broken.params.a: expected a unit or a Parameter, got 3.0"),
         ({"states": {"a": None}}, "Broken.states.a: expected a unit or a State, got None"),
+        ({"refractory": 5}, "refractory: must be a text such as '5*ms' (got 5)"),
+        (
+            {"threshold": ["V > 1"]},
+            "threshold: must be a text such as 'V > -50*mV' (got ['V > 1'])",
+        ),
+        ({"reset": -60.0, "arrivals": 3}, "2. arrivals: must be a text such as 'g += exc' (got 3)"),
+        ({"equations": ["dV/dt = 1"]}, "equations: must be a text such as 'dV/dt = "),
+        ({"functions": 3}, "functions: must be a text such as 'real twice(real x)"),
+        ({"constants": {"k": 5.0}}, "constants: must be texts by name"),
+        ({"maximum_dt": "0.1ms"}, "maximum_dt: must be a number of seconds, such as 1e-4 (got"),
+        ({"updates": "V"}, "updates: must be a list of names, such as ['V'], or units by name"),
+        ({"accesses": 5}, "accesses: must be a list of names, such as ['I'] (got 5)"),
+        ({"params": "tau"}, "Broken: params: must be parameters by name, such as {'tau'"),
+        (
+            {"params": {"a": Parameter(20.0, "ms")}},  # type: ignore[arg-type]
+            "Broken.params['a']: the unit comes first, and must be a text: nd.Parameter('ms', 20",
+        ),
+        ({"params": {"a": Parameter("milivolt")}}, "'milivolt' is no unit (did you mean 'milli"),
+        (
+            {"states": {"a": State("mv")}},
+            "Broken.states['a']: 'mv' is no unit (did you mean 'mV'?)",
+        ),
+        (
+            {"params": {"a": Parameter(default=Uniform(5, 6))}},  # type: ignore[arg-type]
+            "default must be a number (got Uniform(low=5, high=6, multiple_of=0.0)); "
+            "a distribution is for nd.Population(..., a=...)",
+        ),
+        (
+            {"states": {"a": State("1", Uniform(0, 1))}},  # type: ignore[arg-type]
+            "Broken.states['a']: initial must be a number or the name of a parameter (got Uniform",
+        ),
+        ({"arrival": "V += exc"}, "no model has an attribute 'arrival' (did you mean 'arrivals'?)"),
+        ({"resets": "V = 1"}, "no model has an attribute 'resets' (did you mean 'reset'?)"),
+        ({"on_pre": "V += 1"}, "no model has an attribute 'on_pre'; it has 'arrivals'"),
+        ({"synapse": {"a": State()}}, "no model has an attribute 'synapse'; it has 'states'"),
+        ({"reset_of_v": "V = 1"}, "no model has an attribute 'reset_of_v'; is 'reset' meant?"),
     ],
 )
 def test_contradictions(parts: dict[str, Any], message: str) -> None:
@@ -308,6 +345,51 @@ def test_contradictions(parts: dict[str, Any], message: str) -> None:
         declare(**parts)
     assert str(caught.value).startswith("Broken")
     assert message in str(caught.value)
+
+
+ODD: list[Any] = [
+    None, 3, -1.5, math.nan, "", "x y", "V", b"a", True, [], [1], (), {}, {3: "a"}, {"n": 3},
+    {"n": None}, {"n": "V = ;"}, object(), np.zeros(2), np.nan,
+]  # fmt: skip
+"""Values that somebody may write where something else is needed."""
+
+ATTRIBUTES = [
+    "accesses", "updates", "kinds", "params", "states", "constants", "terms", "update", "outputs",
+    "maximum_dt", "fixed_dt", "equations", "threshold", "reset", "refractory", "arrivals", "method",
+    "functions", "parts", "numbers", "axes", "fields", "shared", "sources", "pools",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("attribute", ATTRIBUTES)
+@pytest.mark.parametrize(
+    "base", [{"update": "V = 0;"}, {"equations": "dV/dt = -V/(1*ms) : mV"}], ids=["text", "lines"]
+)
+def test_odd_values_are_refused_or_right(attribute: str, base: dict[str, str]) -> None:
+    """With an error of the declaration, never another one."""
+    for value in ODD:
+        body = {"updates": ("V",), **base, attribute: value}
+        try:
+            type("Broken", (NDComponent,), body)
+        except ModelError as error:
+            assert str(error).startswith("Broken")
+
+
+def test_a_class_may_have_attributes_of_its_own() -> None:
+    """Also texts, tables and lists, and a text of which another one is made."""
+    common = "V = V + "
+    own = {"notes": "of the paper", "presets": {"a": 1.0}, "stages": ("a", "b"), "colour": "red"}
+    model: Any = declare(common_update=common, update=f"{common} 1;", help_of=len, **own)
+    assert model.presets == {"a": 1.0}
+
+
+def test_a_connection_has_numbers() -> None:
+    """A vector, or a distribution, is refused where the access is made."""
+    for rule in (Parameter(size=2), State(size=2)):
+        with pytest.raises(ModelError, match=r"connection\['w'\] is one number, no vector"):
+            Access("V", connection={"w": rule})
+    drawn: Any = Uniform(0, 1)
+    with pytest.raises(ModelError, match=r"a distribution is for nd.Projection\(..., w=...\)"):
+        Access("V", connection={"w": Parameter(default=drawn)})
 
 
 @pytest.mark.parametrize(

@@ -234,6 +234,35 @@ def test_prepare_computes_fields() -> None:
         assert np.array_equal(lpu["b"].val, [10, 10, 17])
 
 
+def test_prepare_that_gives_nothing() -> None:
+    """It is a class method, and returns values by name."""
+    body = {"axes": ("y",), "updates": {"val": "1"}, "update": "val = 1;"}
+    with pytest.raises(ModelError, match=r"^Bare: prepare: must be a class method"):
+        type("Bare", (nd.NDComponent,), {**body, "prepare": lambda population: {}})
+    empty = type("Empty", (nd.NDComponent,), {**body, "prepare": classmethod(lambda *_: None)})
+    with pytest.raises(nd.CircuitError, match=r"Empty.prepare: must return values .* \(got None\)"):
+        nd.Population(empty, name="a", axes={"y": 3})
+
+
+def test_an_axis_may_be_called_count() -> None:
+    body = {"axes": ("count",), "updates": {"val": "1"}}
+    text = "val = 10 * here.count + size(here.count);"
+    model = type("Counted", (nd.NDComponent,), {**body, "update": text})
+    cells = nd.Population(model, name="c", axes={"count": 3})
+    with nd.LPU(nd.Circuit([cells]), dt=1e-3) as lpu:
+        lpu.advance(1)
+        assert np.array_equal(lpu["c"].val, [3, 13, 23])
+
+
+def test_a_field_is_not_shared_as_an_array() -> None:
+    cells = nd.Population(Prepared, name="a", axes={"y": 3}, factor=3.0)
+    with nd.LPU(nd.Circuit([cells]), dt=1e-3) as lpu:
+        with pytest.raises(
+            nd.errors.NeurodriverError, match="'factor' is a field, which no compon"
+        ):
+            lpu["a"].shared("factor")
+
+
 # -- what bad input gets ---------------------------------------------------------------------------
 
 
@@ -272,7 +301,9 @@ def test_declarations_that_contradict_each_other(body: dict[str, Any], message: 
 
 TEXTS = {
     "val = src.val[here.y];": "'src.val' takes 2 (y, x), 1 given",
-    "val = src.vla[here.y, here.x];": "'vla' of 'src' is not read (known: val)",
+    "val = src.vla[here.y, here.x];": "'vla' of 'src' is not read (known: val); if its model "
+    "updates it, write nd.Source('val', 'vla'); arrays and parameters of another population cannot "
+    "be read: give the array to this model, too, as a field",
     "val = src.val[0.5, here.x];": "the index of an array is an integer",
     "val = w[0, 1];": "'w' takes 1 index (k), 2 given",
     "val = here.z;": "the cell itself has no 'z'",

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import assert_same_bits, build, simulate
 
-from neurodriver import NDComponent, Parameter, State
+from neurodriver import NDComponent, PairSTDP, Parameter, State
 from neurodriver.codegen.generate import generate
 from neurodriver.codegen.simt.device import Part, device_text
 from neurodriver.codegen.simt.shape import Shape
@@ -162,6 +162,12 @@ def declare(update: str, **parts: Any) -> type[NDComponent]:
         ("real a[3]; V = a[3];", 1, 16, "'a' has the elements 0 to 2"),
         ("real a[3]; V = a[w];", 1, 18, "the index of an array is an integer; write (int)(...)"),
         ("real a[2] = {1, 2, 3};", 1, 6, "'a' has 2 elements, 3 are given"),
+        (
+            "real a[k];",
+            1,
+            6,
+            "the size of an array is a whole number, or one of the 'numbers'",
+        ),
         ("real a[0];", 1, 8, "the size of an array is a whole number, such as 4"),
         ("V = w[0];", 1, 5, "'w' is a state and no array; it has no elements"),
         ("tau = 3;", 1, 1, "'tau' is a parameter, which the text cannot change; declare a state"),
@@ -179,6 +185,10 @@ def declare(update: str, **parts: Any) -> type[NDComponent]:
         ("real ND_LANES = 1;", 1, 6, "the name 'ND_LANES' is reserved; choose another"),
         ("real __int128 = 1;", 1, 6, "the name '__int128' is reserved; choose another"),
         ("real _Complex = 1;", 1, 6, "the name '_Complex' is reserved; choose another"),
+        ("real threadIdx = 1;", 1, 6, "the name 'threadIdx' is reserved; choose another"),
+        ("real cudaFree = 1;", 1, 6, "the name 'cudaFree' is reserved; choose another"),
+        ("for (int i = 0; i < 2; ++i) { int i = 1; }", 1, 35, "'i' is the variable of a loop"),
+        ("bool b = V > 0; b++;", 1, 17, "'++' counts, and this is a bool; declare it as int"),
         ("double x = 1;", 1, 1, "'double' is no type; write 'real'"),
         ("rael x = 1;", 1, 1, "'rael' is no type (did you mean 'real'?)"),
         ("switch (w) { }", 1, 1, "'switch' is not part of the language here; write if"),
@@ -222,6 +232,12 @@ def test_faults(text: str, line: int, column: int, message: str) -> None:
         ("real f(real x) { return f(x); }", "'f' calls itself, which a function cannot"),
         ("real f(real x) return x;", "'{' is expected: the body of 'f' stands in braces"),
         ("real exp(real x) { return x; }", "the name 'exp' is taken"),
+        (
+            "real f(real x) { return g(x); } real g(real x) { return x; }",
+            "'f' calls 'g', which stands further down; put it above",
+        ),
+        ("real f(real x) { real x = 1; return x; }", "'x' is declared twice in this block"),
+        ('real f(real x) { PRINT("%f", x); return x; }', "PRINT, ERROR and ENSURE stand in"),
         ("real f(real x) { return x * normal(); }", "normal() draws a random number"),
     ],
 )
@@ -230,6 +246,61 @@ def test_faults_of_functions(text: str, message: str) -> None:
     with pytest.raises(ModelError, match=re.escape(message)) as caught:
         texts_of(declare("V = E;", functions=text)).check()
     assert str(caught.value).startswith("Broken.functions, line 1, column ")
+
+
+@pytest.mark.parametrize(
+    "text", ["V = " + "(" * 999 + "V" + ")" * 999 + ";", "V = " + "V + " * 3000 + "V;"]
+)
+def test_texts_that_are_nested_too_deeply(text: str) -> None:
+    """They have line and column, and a part of their line, also in a rule."""
+    with pytest.raises(ModelError, match="always possible") as caught:
+        declare(text)
+    first, shown, caret = str(caught.value).splitlines()
+    assert first.startswith("Broken.update, line 1, column ") and len(shown) < 250
+    assert caret.endswith("^") and len(caret) <= len(shown)
+    with pytest.raises(ModelError, match=r"^Deep\.on_spike, line 1, column .* always possible"):
+        type("Deep", (PairSTDP,), {"on_spike": text.replace("V", "weight")})
+    with pytest.raises(ModelError, match=r"^Broken: in a text, .* always possible"):
+        texts_of(declare("V = " + "V + " * 300 + "V;")).check()
+
+
+CPP_WORDS = (
+    "alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t "
+    "char32_t class compl concept const consteval constexpr constinit const_cast continue co_await "
+    "co_return co_yield decltype default delete do double dynamic_cast else enum explicit export "
+    "extern false float for friend goto if inline int long mutable namespace new noexcept not "
+    "not_eq nullptr operator or or_eq private protected public register reinterpret_cast requires "
+    "return short signed sizeof static static_assert static_cast struct switch template this "
+    "thread_local throw true try typedef typeid typename union unsigned using virtual void "
+    "volatile wchar_t while xor xor_eq"
+).split()
+"""Keywords and alternative tokens of C++20, [lex.key] of the standard."""
+
+
+@pytest.mark.parametrize("word", [*CPP_WORDS, "NULL", "__global__", "blockIdx", "warpSize"])
+def test_words_of_cpp_and_cuda_are_no_names(word: str) -> None:
+    """Of a local variable and of a parameter, in a model."""
+    with pytest.raises(ModelError, match=f"Broken.*'{word}'"):
+        texts_of(declare(f"real {word} = 1;")).check()
+    with pytest.raises(ModelError, match=f"Broken: .*'{word}'"):
+        declare("V = E;", params={word: "mV", "E": "mV"})
+
+
+def test_a_whole_number_may_begin_with_zeros() -> None:
+    """In C++ 010 would be 8, and 09 no number."""
+    model = declare("int n = 010; V = n + 09 % n;")
+    node = {"class": "Broken", "tau": 1.0, "E": 1.0, "rate": 1.0}
+    assert simulate(build({"n": node}, models=[model]), steps=2)["V"][-1] == 19.0
+
+
+def test_whole_parameters_are_indices() -> None:
+    """They are integers where these are needed; the size of an array may be a number's name."""
+    update = "real a[n]; a[m] = 7; a[m - 1] = 1; V = a[m] + a[m - 1] + m / 4 + m % 2;"
+    params = {"m": Parameter("1", 3.0, whole=True)}
+    model = declare(update, params=params, numbers={"n": 4})
+    assert simulate(build({"n": {"class": "Broken"}}, models=[model]), steps=2)["V"][-1] == 9.75
+    with pytest.raises(ModelError, match=r"whole number from 1 on, 'n' is 2\.5"):
+        declare(update, params=params, numbers={"n": 2.5})
 
 
 def test_all_faults_of_a_model_are_told_at_once() -> None:

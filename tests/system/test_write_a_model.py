@@ -13,6 +13,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "write-a-model.md"
 BLOCKS = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.M | re.S)
 EXPECTED = [
     r"euler_maruyama True",
+    r"14",
     r"exact True",
     r"exact True",
     r"-(5\d|6\d)\.\d+",
@@ -27,7 +28,7 @@ EXPECTED = [
 
 def test_every_block_is_known() -> None:
     """A block that is added here is checked here."""
-    assert len(BLOCKS) == len(EXPECTED) == 9
+    assert len(BLOCKS) == len(EXPECTED) == 10
 
 
 @pytest.mark.parametrize("number", range(len(EXPECTED)))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
 import pytest
 
 import neurodriver as nd
+from neurodriver.codegen.rules import RuleText
 from neurodriver.errors import CircuitError, CircuitWarning, ModelError
 from neurodriver.model.rule_page import rule_page
 
@@ -28,6 +30,23 @@ DECLARED: dict[str, tuple[dict[str, Any], str]] = {
     "misspelled attribute": (
         {"on_arival": "send(weight);"},
         "Bad: no rule has an attribute 'on_arival' (did you mean 'on_arrival'?)",
+    ),
+    "an attribute of models": (
+        {"states": {"c": nd.State()}},
+        "Bad: no rule has an attribute 'states'; it has 'synapse'",
+    ),
+    "a text of an event": (
+        {"post_event": "V > -50"},
+        "Bad: no rule has an attribute 'post_event'; is 'post' meant?",
+    ),
+    "texts of a target": (
+        {"target_every": {"tau": "total = sum(weight); weight *= 1 / total;"}},
+        "Bad: no rule has an attribute 'target_every'; is 'every' meant?",
+    ),
+    "a default is drawn": (
+        {"params": {**GOOD["params"], "drawn": nd.Parameter("1", nd.Uniform(0, 1))}},  # type: ignore[arg-type]
+        "default must be a number (got Uniform(low=0, high=1, multiple_of=0.0)); a distribution "
+        "is for Bad(drawn=...)",
     ),
     "params are no mapping": ({"params": ["tau"]}, "Bad: params: must map names to declarations"),
     "a parameter is a number": (
@@ -129,6 +148,44 @@ DECLARED: dict[str, tuple[dict[str, Any], str]] = {
         {"on_spike": "weight += post.V;"},
         "on_spike reads post.V, which only 'on_step' and 'on_arrival' and 'every' may read",
     ),
+    "units of a sum": (
+        {"on_spike": "weight = clip(weight + rate + tau);"},
+        "Bad.on_spike, line 1, column 29: 'weight + rate + tau': '+' between no unit and ms",
+    ),
+    "units of a constant": (
+        {"constants": {"up": "rate * tau", "down": "up - rate"}},
+        "Bad.constants['down'], line 1, column 4: 'up - rate': '-' between ms and no unit",
+    ),
+    "units of an assignment": (
+        {"on_spike": "seen = since_spike;"},
+        "Bad.on_spike, line 1, column 1: 'seen = ...' takes no unit, and is given ms",
+    ),
+    "a print": (
+        {"on_spike": 'PRINT("%f", weight);'},
+        "Bad.on_spike, line 1, column 1: PRINT, ERROR and ENSURE stand in 'update' of a model",
+    ),
+    "a local variable is called as a function": (
+        {"on_arrival": "real send = weight; send(send);"},
+        "Bad.on_arrival, line 1, column 6: 'send' is a function of this text; choose another name",
+    ),
+    "a local variable is called as a type": (
+        {"on_spike": "real Before = 1;"},
+        "Bad.on_spike, line 1, column 6: the name 'Before' is reserved in this text",
+    ),
+    "a sum is a word": (
+        {
+            "params": {**GOOD["params"], "now": TAU},
+            "every": {"now": "class = sum(weight); weight = 1;"},
+        },
+        "every['now']: the sum 'class' has a name that is reserved; choose another",
+    ),
+    "a sum is called as a parameter": (
+        {
+            "params": {**GOOD["params"], "now": TAU},
+            "every": {"now": "rate = sum(weight); weight = 1;"},
+        },
+        "every['now']: the sum 'rate' is called as what the rule declares",
+    ),
     "a value of a neuron in a sum": (
         {
             "params": {**GOOD["params"], "now": TAU},
@@ -147,6 +204,27 @@ def test_a_declaration_that_is_wrong(case: str) -> None:
         type("Bad", (nd.Plasticity,), {**GOOD, **parts})
     assert str(error.value).startswith("Bad")
     assert expected in str(error.value)
+
+
+def structure() -> str:
+    """Return the structure that a rule becomes."""
+    return "\n".join(RuleText(nd.PairSTDP(), "float64", "Rule").structure())
+
+
+@pytest.mark.parametrize(
+    "name",
+    sorted(
+        {*re.findall(r"static const \w+ (\w+)", structure())}
+        | {*re.findall(r"ND_METHOD \w+ (\w+)\(", structure())}
+        | {*re.findall(r"class (\w+)[,>]", structure())}
+    ),
+)
+def test_names_of_the_structure_are_no_parameters(name: str) -> None:
+    """Every member of the structure, and every type in it, as the text itself has them."""
+    for attribute, made in (("params", RATE), ("constants", "2 * rate")):
+        parts = {attribute: {**GOOD[attribute], name: made}}
+        with pytest.raises(ModelError, match=f"{attribute}: the name '{name}' is reserved"):
+            type("Bad", (nd.Plasticity,), {**GOOD, **parts})
 
 
 def test_a_good_declaration() -> None:

@@ -29,6 +29,20 @@ def _imported() -> Any:
     return sympy
 
 
+class NotFinite(Exception):
+    """An equation has no finite value, whatever the names in it stand for.
+
+    Parameters
+    ----------
+    state : str
+        Whose equation it is.
+    """
+
+    def __init__(self, state: str) -> None:
+        super().__init__(state)
+        self.state = state
+
+
 class Algebra:
     """Converts trees to sympy and back.
 
@@ -36,11 +50,18 @@ class Algebra:
     ----------
     states : iterable of str
         Names that matter: a function of others is one symbol, and comes back as it was.
+    about : str
+        State whose equation is converted.
+
+    Raises
+    ------
+    NotFinite
+        Where a division by zero, or an infinite number, is left in an expression.
     """
 
-    def __init__(self, states: Iterable[str]) -> None:
+    def __init__(self, states: Iterable[str], about: str = "") -> None:
         self.sympy = _imported()
-        self.states = frozenset(states)
+        self.states, self.about = frozenset(states), about
         self._opaque: dict[str, tree.Expression] = {}
 
     def symbol(self, name: str) -> Any:
@@ -86,14 +107,20 @@ class Algebra:
 
     def slope(self, value: Any, name: str) -> Any:
         """Return the derivative by a name; None where it is not known."""
-        found = self.sympy.diff(value, self.symbol(name))
+        found = self.sympy.diff(self._finite(value), self.symbol(name))
         unknown = found.has(self.sympy.Derivative, self.sympy.Subs)
-        return None if unknown else self.sympy.cancel(self.sympy.together(found))
+        return None if unknown else self._finite(self.sympy.cancel(self.sympy.together(found)))
+
+    def _finite(self, value: Any) -> Any:
+        s = self.sympy.S
+        if value.has(s.ComplexInfinity, s.Infinity, s.NegativeInfinity, s.NaN):
+            raise NotFinite(self.about)
+        return value
 
     def at_zero(self, value: Any, names: list[str]) -> Any:
         """Return an expression where some names are 0."""
         found = value.subs({self.symbol(name): 0 for name in names})
-        return self.sympy.cancel(self.sympy.together(found))
+        return self._finite(self.sympy.cancel(self.sympy.together(found)))
 
     def quotient(self, top: Any, bottom: Any) -> tuple[Any, bool]:
         """Return a quotient, and whether nothing but numbers stands below its line."""

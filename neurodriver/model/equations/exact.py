@@ -44,6 +44,7 @@ class _Exact:
         """Find the matrix and what drives each state."""
         states = list(self.system.states)
         for state, node in self.system.states.items():
+            self.algebra.about = state
             value = self.algebra.of(self.system.inlined(node, self.system.moving))
             row = {}
             for other in states:

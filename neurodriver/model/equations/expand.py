@@ -18,9 +18,10 @@ from ..language import (
 )
 from ..language.printer import Printer
 from ..language.tokens import fault
+from ..own_functions import functions_of
 from ..parts import function_text
 from ..text import block, indent
-from ..texts import functions_of
+from .algebra import NotFinite
 from .methods import METHODS, written
 from .reading import TEXTS, Reading
 from .steps import Unsuited, Written
@@ -62,6 +63,7 @@ def expand(model: Any, make_state: Callable[..., Any], make_param: Callable[...,
     """
     if model.__dict__.get("update"):
         raise ModelError(f"{model.__name__}: 'equations' and 'update' exclude each other")
+    model.method = _named_method(model)
     if model.method and model.method not in METHODS:
         hint = near(model.method, METHODS) or f"; known are {', '.join(METHODS)}"
         raise ModelError(f"{model.__name__}.method: '{model.method}' is no method{hint}")
@@ -87,13 +89,26 @@ def expand(model: Any, make_state: Callable[..., Any], make_param: Callable[...,
     model.terms = {**model.terms, **pieces.terms}
     model.outputs = {**model.outputs, **pieces.outputs}
     own = model.__dict__.get("functions") or ""
-    listed = [own] if isinstance(own, str) else [function_text(*one) for one in own.items()]
+    where = f"{model.__name__}.functions"
+    texts = {} if isinstance(own, str) else own
+    listed = [own] if isinstance(own, str) else []
+    listed += [function_text(head, body, where) for head, body in texts.items()]
     model.functions = "\n".join([*(one for one in listed if one), *pieces.functions])
     model.update = pieces.update
+    model._derived_method = "" if model.method else pieces.method
     model.method = pieces.method
     model._generated = frozenset([*pieces.constants, *pieces.terms, *pieces.outputs])
     units = {n: line.unit for n, line in reading.of("expression").items() if n in model.updates}
     model.units = {**model.units, **units}
+
+
+def _named_method(model: Any) -> str:
+    """Return the method that a class or a base names; one that followed from equations is none."""
+    for base in model.__mro__:
+        own: Any = base.__dict__.get("method")
+        if own is not None and own != base.__dict__.get("_derived_method"):
+            return str(own)
+    return ""
 
 
 class _Pieces:
@@ -135,6 +150,10 @@ class _Pieces:
             reading = self.reading
             at = reading.at(error.state)
             raise fault(reading.source, reading.where, at, error.said) from None
+        except NotFinite as error:
+            said = f"'d{error.state}/dt' is infinite or has no value; is something divided by 0?"
+            at = self.reading.at(error.state)
+            raise fault(self.reading.source, self.reading.where, at, said) from None
         return found
 
     def _begin(self) -> list[str]:

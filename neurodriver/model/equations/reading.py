@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import ModelError
 from ..language import Symbol, check, parse, parse_expression, tree
+from ..language.evaluate import Evaluator, NotReadError
 from ..language.measures import Measures, dimensions
 from ..language.tokens import message
-from ..texts import functions_of
+from ..own_functions import functions_of
 from ..units import Dimension, dimension, unit_name
 from .declared import Equation, equations
 from .noise import degree, is_noise
@@ -213,7 +214,7 @@ class Reading:
         where = f"{self.model.__name__}.{name}"
         source = getattr(self.model, name)
         source = ended(source) if isinstance(node, tree.Body) else source
-        found = check(node, symbols, source, where, self.functions, False)
+        found = check(node, symbols, source, where, self.functions, False, prints=True)
         self.faults += found.faults
         if noisy := sorted(n for n in names_in(node) if is_noise(n)):
             self.faults.append(message(source, where, node.at, f"'{noisy[0]}' is for equations"))
@@ -245,6 +246,12 @@ class Reading:
             where = f"{self.model.__name__}.{name}"
             self.faults.append(message(source, where, node.at, said))
 
+    def _divisions(self, node: tree.Node) -> None:
+        """Note where something is divided by 0 in a tree without units."""
+        for one in node.walk():
+            if isinstance(one, tree.Binary) and one.sign == "/" and _is_zero(one.right):
+                self.fault(one.right.at, "this is a division by 0")
+
     def _make(self, trees: Mapping[str, Any]) -> None:
         """Make the system, and the trees of the texts, without units."""
         plain = {name: without_units(node, self.units) for name, node in trees.items()}
@@ -254,6 +261,7 @@ class Reading:
             assert one.value is not None
             value = without_units(one.value, self.units)
             assert isinstance(value, tree.Expression)
+            self._divisions(value)
             (states if one.kind == "state" else expressions)[one.name] = value
         clamped = [one.name for one in self.lines if "unless refractory" in one.flags]
         noise = sorted({n for v in (*states.values(), *expressions.values()) for n in names_in(v)
@@ -277,6 +285,14 @@ class Reading:
             self.fault(self.at(users[1]), said)
         if not states:
             self.fault(0, "no line is a differential equation, such as dV/dt = ... : mV")
+
+
+def _is_zero(node: tree.Expression) -> bool:
+    """Whether an expression of numbers alone is 0."""
+    try:
+        return not names_in(node) and float(Evaluator().value(node, {})) == 0
+    except NotReadError:
+        return False
 
 
 def ended(text: str) -> str:

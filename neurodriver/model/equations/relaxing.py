@@ -26,7 +26,7 @@ def exponential_euler(system: System, fresh: Fresh) -> Written:
     """
     found = Written({name: fresh(f"{name}_new") for name in system.states}, functions=[GROWTH])
     for state, node in system.states.items():
-        algebra = Algebra([state])
+        algebra = Algebra([state], about=state)
         own = [n for n in system.moving if state in system.below(system.expressions[n])]
         slope = algebra.slope(algebra.of(system.inlined(node, own)), state)
         if slope is None or state in algebra.names(slope):

@@ -13,7 +13,7 @@ ints. ``%``, shifts and the operators of bits are for ints, and so is the index 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import replace
 
 from ...errors import ModelError
@@ -38,6 +38,8 @@ def check(
     draws: bool = True,
     calls: Mapping[str, int] | None = None,
     procedures: Mapping[str, int] | None = None,
+    prints: bool = False,
+    taken: Container[str] = (),
 ) -> Checked:
     """Return a tree with the types of its expressions, and its faults.
 
@@ -57,9 +59,14 @@ def check(
     calls, procedures : mapping of str to int
         Other functions that give a real number, and those that are statements -> how many real
         numbers they take.
+    prints : bool
+        Whether it may have ``PRINT``, ``ERROR`` and ``ENSURE``.
+    taken : container of str
+        Names of the code around it, which its variables cannot have.
     """
     checker = _Checker(symbols, source, where, {f.name: f for f in functions}, draws)
     checker.calls, checker.procedures = calls or {}, procedures or {}
+    checker.prints, checker.taken = prints, taken
     checker.checked = Checked(node)
     if isinstance(node, tree.Expression):
         checker.value(node)
@@ -97,7 +104,8 @@ class _Checker(PlaceChecker):
         for one in node.parameters:
             self.statement(one)
         self.declared_later(node.body)
-        self.body(node.body)
+        for inner in node.body.statements:  # in C++ the parameters belong to the same block
+            self.statement(inner)
         if not _returns(node.body):
             self.fault(node, f"'{node.name}' does not return a value on every way through it")
 
@@ -117,7 +125,8 @@ class _Checker(PlaceChecker):
         elif isinstance(node, tree.Assignment):
             self._assignment(node)
         elif isinstance(node, tree.Increment):
-            self._target(node.target)
+            if self._target(node.target) == "bool":
+                self.fault(node, f"'{node.sign}' counts, and this is a bool; declare it as int")
         elif isinstance(node, tree.If):
             self.value(node.condition)
             self.body(node.then)
@@ -140,6 +149,9 @@ class _Checker(PlaceChecker):
                 said = "nothing takes the value of this; assign it: x = ...;"
                 self.fault(node, said)
         elif isinstance(node, tree.PrintCall):
+            if not self.prints:
+                words = "PRINT, ERROR and ENSURE"
+                self.fault(node, f"{words} stand in 'update' of a model; this text has none")
             for value in node.values:
                 self.value(value)
         else:
@@ -150,13 +162,17 @@ class _Checker(PlaceChecker):
         self.scopes.append({})
         self.loops += 1
         before = node.begin if isinstance(node, tree.For) else ()
+        self.heading = True
         for one in before:
             self.statement(one)
+        self.heading = False
+        self.counting.append({*self.scopes[-1]})
         if node.condition is not None:
             self.value(node.condition)
         for one in node.after if isinstance(node, tree.For) else ():
             self.statement(one)
         self.body(node.body)
+        self.counting.pop()
         self.loops -= 1
         self.scopes.pop()
 
@@ -174,6 +190,7 @@ class _Checker(PlaceChecker):
             known += "or the connections of an access"
             self.fault(over, f"a loop goes over {known}")
         self.named_anew(node, node.name)
+        self._hides(node, node.name)
         self.scopes.append({node.name: found})
         self.loops += 1
         self.body(node.body)
@@ -184,6 +201,10 @@ class _Checker(PlaceChecker):
         """Note a name that no variable may have."""
         if is_reserved(name):
             self.fault(node, f"the name '{name}' is reserved; choose another")
+        elif name in self.taken:
+            self.fault(node, f"the name '{name}' is reserved in this text; choose another")
+        elif name in self.calls or name in self.procedures:
+            self.fault(node, f"'{name}' is a function of this text; choose another name")
         elif name in self.outer and self.outer[name].kind != VECTOR:
             kind = self.outer[name].kind
             self.fault(node, f"'{name}' is the name of {article(kind)} already; choose another")
@@ -194,7 +215,10 @@ class _Checker(PlaceChecker):
             self.value(node.value)
         for value in node.values:
             self.value(value)
-        if node.size is not None and len(node.values) > node.size:
+        if node.length:
+            said = "the size of an array is a whole number, or one of the 'numbers' of a model"
+            self.fault(node, f"{said}; '{node.length}' is none")
+        elif node.size is not None and len(node.values) > node.size:
             self.fault(node, f"'{name}' has {node.size} elements, {len(node.values)} are given")
         self.bytes += WORD * (node.size or 0)
         if node.size is not None and self.bytes > MOST_BYTES:
@@ -210,8 +234,18 @@ class _Checker(PlaceChecker):
             self.fault(node, f"'{name}' is declared twice in this block")
         elif name in self.functions:
             self.fault(node, f"'{name}' is a function; choose another name")
+        else:
+            self._hides(node, name)
         kind = "constant" if node.const else "variable"
         self.scopes[-1][name] = Symbol(kind, node.type, None, not node.const, "", node.size)
+
+    def _hides(self, node: tree.Node, name: str) -> None:
+        """Note a name that the variable of a loop around has."""
+        hidden = [scope[name] for scope in self.scopes if name in scope]
+        each = any(one.kind == LOOKED_UP or one.reach is not None for one in hidden)
+        if each or (not self.heading and any(name in one for one in self.counting)):
+            said = "is the variable of a loop around this already; choose another name"
+            self.fault(node, f"'{name}' {said}")
 
     def _assignment(self, node: tree.Assignment) -> None:
         kind = self._target(node.target)

@@ -25,6 +25,12 @@ SOURCE = "source"
 NUMBER_OF_STEP = "number of the step"
 """Kind of ``step`` as a number, beside which ``step(image.y)`` is the distance of two cells."""
 
+NOT_READ = (
+    "arrays and parameters of another population cannot be read: give the array to this model, "
+    "too, as a field"
+)
+"""What is said where a text reads of another population what is no variable."""
+
 PLACES = ("size", "step", "place", "position", "count", *OF_RUNS)
 
 
@@ -142,7 +148,8 @@ class PlaceChecker(ArrayChecker):
             if reach.here:
                 say = f"its own '{name}' can be read of other cells if it is in 'updates'"
             else:
-                say = f"name it: nd.Source({', '.join(map(repr, [*reach.variables, name]))})"
+                listed = ", ".join(map(repr, [*reach.variables, name]))
+                say = f"if its model updates it, write nd.Source({listed}); {NOT_READ}"
             hint = near(name, reach.variables)
             self.fault(node, f"'{name}' of {reach.said} is not read{hint} (known: {known}); {say}")
         if node.ago is not None and reach.history == 0:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 
 from ...errors import near
@@ -140,6 +140,10 @@ class ValueChecker:
         self.loops, self.bytes = 0, 0
         self.calls: Mapping[str, int] = {}
         self.procedures: Mapping[str, int] = {}
+        self.prints = False
+        self.taken: Container[str] = ()
+        self.counting: list[set[str]] = []  # variables of the loops around, from outside
+        self.heading = False  # whether the head of a loop is checked
         self.statement_call: tree.Call | None = None
         self.inside = ""  # the function that is checked
         self.checked = Checked(tree.Body(()))

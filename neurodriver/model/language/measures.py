@@ -1,7 +1,8 @@
 """The units of a tree: what is added, compared and assigned has to have one unit.
 
-A unit that is not declared fits everything. In the texts of models a number fits everything, too,
-as ``V > -50`` has always meant mV; in equations (``strict``) it has no unit, but 0 fits.
+A unit that is not declared fits everything. In the texts of models and of rules a number fits
+everything, too, as ``V > -50`` has always meant mV; in equations (``strict``) it has no unit, but 0
+fits. A name with the unit 1 fits everything in models alone.
 """
 
 from __future__ import annotations
@@ -52,13 +53,21 @@ class Measures:
         The text, and what messages call it.
     strict : bool
         Whether a number has no unit; otherwise it may have any.
+    plain : bool
+        Whether a name with the unit 1 may have any, too.
     """
 
     def __init__(
-        self, known: Dimensions, source: str, where: str = "text", strict: bool = False
+        self,
+        known: Dimensions,
+        source: str,
+        where: str = "text",
+        strict: bool = False,
+        plain: bool = True,
     ) -> None:
         self.known = dict(known)
         self.source, self.where, self.strict = source, where, strict
+        self.plain = plain and not strict
         self.faults: list[str] = []
 
     def of(self, node: tree.Expression) -> Dimension | None:
@@ -146,7 +155,7 @@ class Measures:
         return left if self._compare(node, said, left, right) else None
 
     def _compare(self, node: tree.Node, said: str, left: Dimension, right: Dimension) -> bool:
-        if left.same(right) or (not self.strict and NONE in (left, right)):
+        if left.same(right) or (self.plain and NONE in (left, right)):
             return True
         hint = ""
         if left.alike(right):

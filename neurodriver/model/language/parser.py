@@ -7,15 +7,16 @@ and there are no pointers, no ``switch`` and no ``goto``.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, NoReturn, cast
+from typing import Any, NoReturn, TypeVar, cast
 
 from ...errors import near
 from . import tree
 from .expressions import ASSIGNMENTS, INSTEAD, OPENING, ExpressionParser
 from .tokens import Token
-from .words import TYPES
+from .words import C_WORDS, TYPES
 
 
 @lru_cache(maxsize=4096)
@@ -34,7 +35,8 @@ def parse(text: str, where: str = "text", equation: bool = False) -> tree.Body:
     ModelError
         At the first fault of the grammar, with line and column.
     """
-    return _TextParser(text, where, equation).whole()
+    parser = _TextParser(text, where, equation)
+    return _limited(parser, parser.whole)
 
 
 @lru_cache(maxsize=4096)
@@ -49,14 +51,42 @@ def parse_expression(
     With ``equation``, ``x**y`` is ``pow(x, y)``, and ``and``, ``or`` and ``not`` are signs.
     ``span`` is the part of the text that is read.
     """
-    return _TextParser(text, where, equation, span).single()
+    parser = _TextParser(text, where, equation, span)
+    return _limited(parser, parser.single)
 
 
 @lru_cache(maxsize=512)
 def parse_functions(text: str, where: str = "functions") -> tuple[tree.Function, ...]:
     """Return the functions that a text defines; as `parse`."""
-    return _TextParser(text, where).functions()
+    parser = _TextParser(text, where)
+    return _limited(parser, parser.functions)
 
+
+Found = TypeVar("Found", tree.Body, tree.Expression, tuple[tree.Function, ...])
+
+
+def _limited(parser: _TextParser, read: Callable[[], Found]) -> Found:
+    """Return what a parser reads; raise ModelError where it is nested too deeply."""
+    try:
+        found = read()
+    except RecursionError:
+        parser.fail(TOO_DEEP)
+    nodes: tuple[tree.Node, ...] = found if isinstance(found, tuple) else (found,)
+    for one in nodes:
+        deep = tree.below(one, MOST_LEVELS)
+        if deep is not None:
+            parser.fail(TOO_DEEP, deep.at)
+    return found
+
+
+MOST_LEVELS = 320
+"""Expressions inside each other, at most; Python's stack may allow fewer."""
+
+TOO_DEEP = (
+    "brackets, braces or the terms of one sum are nested too deeply; 100 levels are always "
+    "possible: write it in several statements"
+)
+"""What is said of a text that Python's stack does not allow."""
 
 LOOPS = ("for", "while", "do")
 
@@ -239,25 +269,26 @@ class _TextParser(ExpressionParser):
 
     def _declaration(self, kind: str, const: bool) -> tree.Statement:
         word = self.name_word("the name of a variable")
-        size: int | None = None
+        value, length, size = None, "", None
         values: list[tree.Expression] = []
-        value = None
         if self.take("["):
-            if not self.next.text.isdigit() or int(self.next.text) < 1:
+            named = self.next.kind == "name" and self.next.text not in C_WORDS
+            if not named and (not self.next.text.isdigit() or int(self.next.text) < 1):
                 self.fail("the size of an array is a whole number, such as 4")
-            size = int(self.next.text)
+            length, size = self.next.text * named, 0 if named else int(self.next.text)
             self.number += 1
             self.expect("]")
         if self.take("=") and size is None:
             value = self.expression()
         elif self.words[self.number - 1].text == "=":
-            self.expect("{", f" before the {size} values of '{word.text}'")
+            self.expect("{", f" before the {length or size} values of '{word.text}'")
             while self.next.text != "}":
                 values.append(self.expression())
                 if not self.take(","):
                     break
             self.expect("}")
-        return tree.Declaration(kind, word.text, value, size, tuple(values), const, at=word.at)
+        given = value, size, tuple(values), const, length
+        return tree.Declaration(kind, word.text, *given, at=word.at)
 
     def _assignment(self) -> tree.Statement:
         at = self.next.at

@@ -94,7 +94,7 @@ class Printer:
         """Return a declaration without its semicolon."""
         head = f"{'const ' * node.const}{node.type} {node.name}"
         if node.size is not None:
-            head += f"[{node.size}]"
+            head += f"[{node.length or node.size}]"
             return head + (f" = {{{self._all(node.values)}}}" if node.values else "")
         return head if node.value is None else f"{head} = {self.expression(node.value)}"
 

@@ -87,6 +87,10 @@ def _stranger(source: str, position: int) -> str:
     return f"'{source[position]}' is not part of the language"
 
 
+LONGEST = 200
+"""Characters of a line that messages show, at most."""
+
+
 def place(source: str, at: int) -> tuple[int, int]:
     """Return line and column of a position, both from 1."""
     return source.count("\n", 0, at) + 1, at - source.rfind("\n", 0, at)
@@ -96,8 +100,13 @@ def message(source: str, where: str, at: int, said: str) -> str:
     """Return a message with line and column, and below it the line with a caret."""
     line, column = place(source, at)
     shown = source.splitlines()[line - 1] if source.strip() else ""
+    if len(shown) > LONGEST:  # its part around the place, in whole
+        begin = max(column - 1 - LONGEST // 2, 0)
+        shown, column_shown = shown[begin : begin + LONGEST], column - begin
+    else:
+        column_shown = column
     margin = len(shown) - len(shown.lstrip())
-    caret = " " * (4 + column - 1 - margin) + "^"
+    caret = " " * (4 + column_shown - 1 - margin) + "^"
     marked = f"\n    {shown.strip()}\n{caret}" if shown.strip() else ""
     return f"{where}, line {line}, column {column}: {said}{marked}"
 

@@ -159,7 +159,8 @@ class Body(Statement):
 class Declaration(Statement):
     """``real x = value;``, or ``real x[size] = {values};``.
 
-    ``size`` is None for a single number, ``value`` where it is not given.
+    ``size`` is None for a single number, ``value`` where it is not given. ``length`` is the name of
+    a number that the size is; 0 stands for it until the number is put in.
     """
 
     type: str
@@ -168,6 +169,7 @@ class Declaration(Statement):
     size: int | None = None
     values: tuple[Expression, ...] = ()
     const: bool = False
+    length: str = ""
 
 
 Target = Name | Element | Path | Item
@@ -275,6 +277,17 @@ class Function(Node):
     name: str
     parameters: tuple[Declaration, ...]
     body: Body
+
+
+def below(node: Node, levels: int) -> Node | None:
+    """Return an expression that lies in more than so many others; None where there is none."""
+    todo = [(node, 0)]
+    while todo:
+        one, level = todo.pop()
+        if level > levels:
+            return one
+        todo += ((part, level + isinstance(part, Expression)) for part in one.parts())
+    return None
 
 
 def rewritten(node: Any, change: Callable[[Any], Any]) -> Any:

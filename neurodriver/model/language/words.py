@@ -44,17 +44,18 @@ C_WORDS = frozenset(
     "false".split()
 )
 _CPP_WORDS = frozenset(
-    "alignas alignof and and_eq asm auto bitand bitor catch char8_t char16_t char32_t co_await "
-    "co_return co_yield compl concept const_cast consteval constexpr constinit decltype delete "
-    "dynamic_cast explicit export extern friend goto inline mutable namespace new noexcept not "
-    "not_eq nullptr operator or or_eq private protected public register reinterpret_cast requires "
-    "static_assert static_cast template this thread_local throw try typeid typename using virtual "
-    "volatile wchar_t xor xor_eq".split()
+    "alignas alignof and and_eq asm auto bitand bitor catch char8_t char16_t char32_t class "
+    "co_await co_return co_yield compl concept const_cast consteval constexpr constinit decltype "
+    "delete dynamic_cast explicit export extern friend goto inline mutable namespace new noexcept "
+    "not not_eq nullptr operator or or_eq private protected public register reinterpret_cast "
+    "requires static_assert static_cast template this thread_local throw try typeid typename "
+    "using virtual volatile wchar_t xor xor_eq".split()
 )
-RESERVED = C_WORDS.union(_CPP_WORDS, FUNCTIONS, DRAWS, GIVEN, (STEP, "lane", "nd"))
+_CUDA_WORDS = ("blockDim", "blockIdx", "gridDim", "threadIdx", "warpSize", "NULL")
+RESERVED = C_WORDS.union(_CPP_WORDS, _CUDA_WORDS, FUNCTIONS, DRAWS, GIVEN, (STEP, "lane", "nd"))
 """Names that nothing in a model may have."""
 
-_BEGINS = re.compile("(?i:nd_)|__|_[A-Z]")
+_BEGINS = re.compile("(?i:nd_)|__|_[A-Z]|cuda[A-Z]|CUDA")
 
 
 def is_reserved(name: str) -> bool:
