@@ -28,6 +28,7 @@ from .device_values import on_host
 from .live_fields import FieldPlace, field_of
 from .live_places import Live, Place, Rows, Values, keep_text, place_of
 from .live_pools import pool_values
+from .named_values import NamedValues
 from .program_cache import ProgramCache
 from .shown import event_variable, shown_line
 
@@ -106,7 +107,7 @@ def parts_of_vector(values: Any, shape: tuple[int, ...], size: int, said: str) -
     return [given[..., place] for place in range(size)]
 
 
-class Components:
+class Components(NamedValues):
     """Some components of a simulation, whose values can be read and set.
 
     Variables, states and parameters are attributes, too: ``view.V`` reads, ``view.V = -65.0`` sets.
@@ -183,17 +184,6 @@ class Components:
             for t in (m.updates, m.states, m.params, m.vectors, m.every_field(), m.pools)
         )
         return tuple(dict.fromkeys(name for table in tables for name in table))
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") or name not in self.names:
-            raise AttributeError(unknown(self, name))
-        return self.get(name)
-
-    def __setattr__(self, name: str, values: Any) -> None:
-        self.set(name, values)
-
-    def __dir__(self) -> list[str]:
-        return sorted({*object.__dir__(self), *self.names})
 
     def get(self, name: str) -> Any:
         """Return a copy of the values of a variable, a state, a parameter or a field.
@@ -325,6 +315,9 @@ class Components:
                 place.write(simulation, part.rows, one)
 
     # -- inside ---------------------------------------------------------------------------------
+
+    def _unknown(self, name: str) -> str:
+        return unknown(self, name)
 
     def _read(self, name: str) -> Values:
         """Return a copy of the values of all components, (n,)."""

@@ -12,7 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from ..circuit.circuit import Circuit, Connections
 from ..circuit.drawn import Drawn
 from ..errors import NeurodriverError, near
+from .copied_values import copied
 from .live import numbers_of
+from .named_values import NamedValues
 
 Now = Callable[[], Circuit]
 
@@ -23,8 +25,10 @@ Learning = Callable[[str], "LiveConnections"]
 """Returns connections that learn by their name."""
 
 
-class LiveConnections:
+class LiveConnections(NamedValues):
     """The connections of one projection, or of one variable into one access.
+
+    Their numbers are attributes, too: ``loop.weight`` reads, ``loop.weight = 0.5`` sets.
 
     Parameters
     ----------
@@ -34,8 +38,17 @@ class LiveConnections:
         Which of its connections.
     """
 
+    name: str
+    _now: Now
+    _number: int
+    _changed: Changed
+
     def __init__(self, now: Now, number: int, name: str, changed: Changed) -> None:
-        self._now, self._number, self.name, self._changed = now, number, name, changed
+        self._put(_now=now, _number=number, name=name, _changed=changed)
+
+    def _put(self, **own: Any) -> None:
+        """Set attributes of the object itself."""
+        vars(self).update(own)
 
     @property
     def _links(self) -> Connections:
@@ -76,9 +89,8 @@ class LiveConnections:
         """Return a number of each connection, (m,)."""
         links = self._links.expanded()
         if name not in links.data:
-            known = ", ".join(links.data) or "nothing"
-            raise NeurodriverError(f"'{self.name}': no '{name}'; connections have: {known}")
-        return np.broadcast_to(np.asarray(links.data[name], np.float64), (len(links),))
+            raise NeurodriverError(self._unknown(name))
+        return np.broadcast_to(np.asarray(links.data[name], np.float64), (len(links),)).copy()
 
     def set(self, name: str, values: ArrayLike) -> None:
         """Set a number of each connection; the circuit is compiled anew and goes on.
@@ -105,6 +117,14 @@ class LiveConnections:
         sets = list(circuit.connections)
         sets[self._number] = replace(own, data=data)
         self._changed(circuit.with_parts(circuit.groups, sets))
+
+    def __getattr__(self, name: str) -> Any:
+        return copied(super().__getattr__(name))
+
+    def _unknown(self, name: str) -> str:
+        known = self.names
+        have = ", ".join(known) or "nothing"
+        return f"'{self.name}': no '{name}'{near(name, known)}; connections have: {have}"
 
     def checked(self, name: str, values: ArrayLike, count: int) -> NDArray[np.float64]:
         """Return values that are given for each connection, (count,)."""

@@ -50,6 +50,9 @@ class LearningConnections(SynapseChoice):
     >>> lpu["learning"].learn(False)  # doctest: +SKIP
     """
 
+    _simulation: Callable[[], Simulation | Divided]
+    _copy: int | None
+
     def __init__(
         self,
         simulation: Callable[[], Simulation | Divided],
@@ -57,7 +60,7 @@ class LearningConnections(SynapseChoice):
         name: str,
         copy: int | None = None,
     ) -> None:
-        self._simulation, self._scope, self.name, self._copy = simulation, scope, name, copy
+        self._put(_simulation=simulation, _scope=scope, name=name, _copy=copy)
 
     @property
     def _circuit(self) -> Circuit:
@@ -230,8 +233,14 @@ class LearningConnections(SynapseChoice):
         return live.numbers_of(values, (count,), f"'{self.name}', '{name}'")
 
     def _check_name(self, synapses: Synapses, name: str) -> None:
-        if name in synapses.names:
-            return
+        if name not in synapses.names:
+            raise NeurodriverError(self._unknown(name))
+
+    def _readable(self) -> tuple[str, ...]:
+        return (*self.names, *self._rule.doses())
+
+    def _unknown(self, name: str) -> str:
+        synapses = self._synapses()
         known = ", ".join((*synapses.names, *synapses.rule.doses()))
         if name in synapses.rule.values:
             what = f"'{name}' is a number of the rule, lpu.circuit has it"
@@ -244,7 +253,7 @@ class LearningConnections(SynapseChoice):
             what = f"'{name}' is '{variable}' of component {quoted(str(uid))}; read it there"
         else:
             what = f"synapses have no '{name}'{near(name, synapses.names)}"
-        raise NeurodriverError(f"'{self.name}': {what}; they have: {known}")
+        return f"'{self.name}': {what}; they have: {known}"
 
     def _check_values(
         self, synapses: Synapses, name: str, which: Numbers, values: NDArray[np.float64]

@@ -38,6 +38,8 @@ class LoopedConnections(LiveConnections):
         As `LiveConnections` takes them.
     """
 
+    _simulation: Callable[[], Simulation]
+
     def __init__(
         self,
         simulation: Callable[[], Simulation],
@@ -47,7 +49,7 @@ class LoopedConnections(LiveConnections):
         changed: Changed,
     ) -> None:
         super().__init__(now, number, name, changed)
-        self._simulation = simulation
+        self._put(_simulation=simulation)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -233,9 +233,9 @@ class LiveValues(Begun, ABC):
         before = self.inputs, self.recorders
         if inputs is not None:
             listed = one_or_several(inputs, Input, "inputs")
-            self.inputs = [one.in_random_namespace(self.random_namespace) for one in listed]
+            self._now(inputs=[o.in_random_namespace(self.random_namespace) for o in listed])
         if record is not None:
-            self.recorders = recorders_of(record)
+            self._now(recorders=recorders_of(record))
         try:
             for source in self.inputs:
                 if source not in before[0]:
@@ -245,7 +245,7 @@ class LiveValues(Begun, ABC):
                     recorder.attach(self)
             self._compile_anew(self.current_circuit())
         except BaseException:
-            self.inputs, self.recorders = before
+            self._now(inputs=before[0], recorders=before[1])
             raise
 
     def _compile_with(self, group: int, name: str, column: np.ndarray) -> None:
@@ -283,7 +283,11 @@ class LiveValues(Begun, ABC):
             )
         variants = variants or self.current_variants()
         self.simulation = replaced(self.simulation, lambda: self.simulated(circuit, variants))
-        self.circuit, self.variants = circuit, variants
+        self._now(circuit=circuit, variants=variants)
+
+    def _now(self, **own: Any) -> None:
+        """Replace what users do not assign."""
+        vars(self).update(own)
 
 
 def recorders_of(record: Sequence[Any]) -> list[Recorder]:

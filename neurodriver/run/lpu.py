@@ -26,6 +26,7 @@ from ..quantities import seconds
 from ..recorders.base import Recorder
 from ..results.sheets import axes_attribute
 from ..version import __version__
+from .assigned import check_assignment
 from .checkpoints import Checkpoints
 from .copies import check_inputs, seeds_attribute, variants_of
 from .division import division_of
@@ -157,6 +158,12 @@ class LPU(Checkpoints):
     """
 
     _view: Any = None
+    _made = False
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if type(self) is LPU and self._made:
+            check_assignment(self, name)
+        super().__setattr__(name, value)
 
     def __init__(
         self,
@@ -200,7 +207,6 @@ class LPU(Checkpoints):
         self.random_namespace = (manager_id or "") if namespace is None else namespace
         given = [("LPU", inputs), *(("Batch", one) for one in ((copies and copies.inputs) or ()))]
         every = [one_or_several(some, Input, f"{who}: inputs") for who, some in given]
-        self.own_inputs: list[list[Input]]
         self.inputs, *self.own_inputs = (
             [one.in_random_namespace(self.random_namespace) for one in some] for some in every
         )
@@ -215,7 +221,8 @@ class LPU(Checkpoints):
         self.variants = variants_of(copies, self.circuit, seed) if copies else None
         self.first_circuit, self.first_variants = self.circuit, self.variants
         self.attributes = {**self._provenance(dtype), **attributes}
-        self.division = division_of(parts, devices, device, copies is not None, self.managed)
+        split = division_of(parts, devices, device, copies is not None, self.managed)
+        self.division, self._made = split, True
         if not self.managed:
             self.simulation = self.simulated(self.circuit, self.variants)
 

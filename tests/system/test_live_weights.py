@@ -167,3 +167,51 @@ def test_arrivals_too_large_for_small_weights_are_refused(small: float) -> None:
     expected, _ = run(spiking(1e6), 200)
     found, _ = run(spiking(1e6), 100, wrong, 100)
     assert np.array_equal(found, expected) and np.ptp(expected) > 1.0
+
+
+def test_numbers_of_connections_are_attributes() -> None:
+    """Reading and assigning does what get and set do; an unknown name is refused."""
+    with nd.LPU(spiking(1.0), DT) as lpu:
+        links = lpu.connections["spike_state -> exc"]
+        links.weight *= 2.5
+        assert set(lpu.connections["spike_state -> exc"].weight) == {2.5} and "weight" in dir(links)
+        with pytest.raises(nd.NeurodriverError, match="these values are a copy"):
+            links.weight[3] = 1.0
+        with pytest.raises(nd.NeurodriverError, match=r"no 'wieght'.*mean 'weight'"):
+            links.wieght = 1.0
+        with pytest.raises(AttributeError, match=r"no 'wieght'.*mean 'weight'"):
+            _ = links.wieght
+
+
+@pytest.mark.parametrize(
+    ("name", "match"),
+    [
+        ("bogus", "no attribute is called 'bogus'"),
+        ("recorder", "mean 'recorders'"),
+        ("inputs", r"run\(inputs=...\)"),
+        ("dt", "make a new LPU"),
+    ],
+)
+def test_attributes_that_an_lpu_does_not_have(name: str, match: str) -> None:
+    """An assignment that would change nothing is refused; a class of a user may have its own."""
+
+    class Own(nd.LPU):
+        pass
+
+    with nd.LPU(spiking(1.0), DT) as lpu, Own(spiking(1.0), DT) as own:
+        with pytest.raises(AttributeError, match=match):
+            setattr(lpu, name, 1)
+        own.bogus = 1
+
+
+def test_values_of_an_input_in_use() -> None:
+    """They are not assigned, but for a class of a user."""
+
+    class Own(nd.StepInput):
+        pass
+
+    step, own = (kind("I", ["LeakyIAFExpCurrent/0"], 1.0) for kind in (nd.StepInput, Own))
+    with nd.LPU(spiking(1.0), DT, [step, own]) as lpu:
+        with pytest.raises(AttributeError, match=r"'value' cannot be assigned.*run\(inputs"):
+            lpu.inputs[0].value = 600.0
+        lpu.inputs[1].gain, lpu.inputs[0].on = 2.0, False
