@@ -13,7 +13,7 @@ from typing import Any
 from numpy.typing import ArrayLike, DTypeLike
 
 from ..adapters import adapters
-from ..arguments import MANY_STEPS, mapping, one_or_several, truth, whole_number
+from ..arguments import mapping, one_or_several, truth
 from ..backends.base import Backend
 from ..backends.choice import Choice, begin_building, begin_drawing
 from ..circuit.batch import Batch, batch_of
@@ -30,7 +30,14 @@ from .assigned import check_assignment
 from .checkpoints import Checkpoints
 from .copies import check_inputs, seeds_attribute, variants_of
 from .division import division_of
-from .given import check_settings, circuit_in, command_line, dtype_name, whole_steps
+from .given import (
+    check_settings,
+    circuit_in,
+    command_line,
+    count_of_steps,
+    dtype_name,
+    whole_steps,
+)
 from .kept import Kept, kept_fields
 from .member import Attributes, Member
 from .needed import LPUDescription, PartsDescription, described
@@ -277,7 +284,7 @@ class LPU(Checkpoints):
 
     def advance(self, steps: int, progress: Callable[[int], None] | None = None) -> None:
         """Advance ``steps`` steps; ``progress`` gets the number that each call has done."""
-        steps = whole_number(steps, "LPU.advance: steps", most=MANY_STEPS)
+        steps = count_of_steps(steps, "LPU.advance: steps")
         self.simulation.advance(steps, progress)
 
     def advance_phase(self) -> None:
