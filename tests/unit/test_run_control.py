@@ -184,6 +184,6 @@ def test_a_number_of_steps_is_whole(call: str, steps: Any) -> None:
 def test_a_duration_without_a_step() -> None:
     """It is refused, unless it is 0."""
     with nd.LPU(CIRCUIT, 1e-3) as lpu:
-        with pytest.raises(NeurodriverError, match=r"0.0004 is less than half a step of dt = 0.001"):
+        with pytest.raises(NeurodriverError, match=r"0.0004 is less than half a step"):
             lpu.run(duration=4e-4)
         assert lpu.run(duration=0.0).run(duration=6e-4).step == 1
