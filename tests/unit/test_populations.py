@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import pickle
+from typing import Any
 
 import numpy as np
 import pytest
 
 import neurodriver as nd
 from neurodriver.circuit.uids import uid_list
+from neurodriver.errors import TargetError
 
 NEURON = {
     "resting_potential": -65.0,
@@ -369,6 +371,32 @@ def test_inputs_and_recorders_take_populations() -> None:
     assert recorder.record[1][1] == tuple(inh.uids)
     with pytest.raises(nd.NeurodriverError, match="has no components"):
         nd.MemoryRecorder([("V", circuit.select(population="nobody"))])
+
+
+@pytest.mark.parametrize("asked", [["V"], "V", [("V", "exc")], [("V", ["exc", "inh"])]])
+def test_recorders_take_names(asked: Any) -> None:
+    """The name of a variable means all that have it, the name of a population its components."""
+    exc, inh = population(), population(3, "inh")
+    recorder = nd.MemoryRecorder(asked)
+    with nd.LPU(nd.Circuit([exc, inh]), 1e-4, recorders=[recorder]) as lpu:
+        lpu.run(3)
+    both = [*exc.uids, *inh.uids]
+    assert recorder.recording.V.uids == (both if asked != [("V", "exc")] else [*exc.uids])
+
+
+def test_a_component_is_meant_before_a_population() -> None:
+    """Where both are called so."""
+    exc = population()
+    one = nd.Circuit([nd.Population(exc.model, 2, uids=["a", "exc"], name="exc", **NEURON)])
+    with nd.LPU(one, 1e-4) as lpu:
+        assert lpu.run(3, record=[("V", "exc")]).recording.V.uids == ["exc"]
+
+
+def test_inputs_take_populations_and_not_their_names() -> None:
+    """An input does not know the circuit when it is made; the error says what to give."""
+    exc = population()
+    with pytest.raises(TargetError, match="'exc'; it names a population: give the object"):
+        nd.LPU(nd.Circuit([exc]), 1e-4, nd.StepInput("I", "exc", 1.0))
 
 
 def test_populations_of_other_circuits() -> None:
