@@ -19,9 +19,9 @@ class ArrayInput(Input):
     Parameters
     ----------
     inputs : mapping of variable to (uids, data)
-        ``data`` is an array (steps, n), or a pair ``(time, index)``: times in seconds and columns
-        of ``uids``. An event at time t enters at step ``floor(t / dt)``, a hair's breadth below a
-        step counting as the step; events of one column in one step add up.
+        ``data`` is an array (steps, n), or a tuple ``(time, index)``: times in seconds and columns
+        of ``uids``. A list is always rows. An event at time t enters at step ``floor(t / dt)``, a
+        hair's breadth below a step counting as the step; events of one column in one step add up.
     mode : {0, 1}
         After the last row: 0 injects zero, 1 repeats the last row. Events never repeat.
 
@@ -34,6 +34,7 @@ class ArrayInput(Input):
     def __init__(
         self, inputs: Mapping[str, tuple[Who, Any]], mode: int = 0, name: str = ""
     ) -> None:
+        _check_inputs(inputs, type(self).__name__)
         super().__init__([(variable, uids) for variable, (uids, _) in inputs.items()])
         self.name = name or type(self).__name__
         if mode not in (0, 1):
@@ -72,6 +73,17 @@ class ArrayInput(Input):
         return self._sources[number].chunk(first, steps, self.modes[number])
 
 
+def _check_inputs(inputs: Any, name: str) -> None:
+    """Raise InputError for what is no mapping of pairs."""
+    want = f"{name}: a mapping is needed, such as {{'I': (uids, data)}}"
+    if not isinstance(inputs, Mapping):
+        raise InputError(f"{want}, got {inputs!r:.60}")
+    for variable, given in inputs.items():
+        if not isinstance(given, tuple | list) or len(given) != 2:
+            kind = type(given).__name__
+            raise InputError(f"{want}; '{variable}' has no pair of uids and data, but {kind}")
+
+
 class _ArrayRows:
     """Rows of an array or of an HDF5 data set, sliced as the run goes."""
 
@@ -83,7 +95,8 @@ class _ArrayRows:
         self.where = where
         if len(self.data.shape) != 2 or self.data.shape[1] != count:
             want = f"(steps, {count}): one column per uid"
-            raise InputError(f"{where}: data of shape {want} are needed, got {self.data.shape}")
+            got = f"got {self.data.shape}{_meant(self.data.shape, count)}"
+            raise InputError(f"{where}: data of shape {want} are needed, {got}")
         if self.data.dtype.kind not in "fiub":
             raise InputError(f"{where}: data must be numbers, got {self.data.dtype}")
 
@@ -121,6 +134,15 @@ class _ArrayRows:
         return Chunk(table, rows.astype(np.int32))
 
 
+def _meant(shape: tuple[int, ...], count: int) -> str:
+    """Return what data of a wrong shape may have been meant as."""
+    if len(shape) != 2:
+        return ""
+    if shape[0] == count:
+        return "; the axes are exchanged: steps come first, uids second"
+    return "; events are a tuple (time, index), not a list" if shape[0] == 2 else ""
+
+
 class _Events:
     """Events as times and columns."""
 
@@ -129,7 +151,8 @@ class _Events:
         for name, values, kinds in (("time", time, "fiu"), ("index", index, "iu")):
             if values.size and values.dtype.kind not in kinds:
                 want = "numbers" if name == "time" else "whole numbers"
-                raise InputError(f"{where}: event {name} must be {want}, got {values.dtype}")
+                say = "a tuple holds events; give rows as a list or an array"
+                raise InputError(f"{where}: event {name} must be {want}, got {values.dtype}; {say}")
         self.time, self.index = time.astype(np.float64), index.astype(np.int64)
         self.count = count
         if self.time.shape != self.index.shape or self.time.ndim != 1:
