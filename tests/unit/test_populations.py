@@ -392,6 +392,14 @@ def test_a_component_is_meant_before_a_population() -> None:
         assert lpu.run(3, record=[("V", "exc")]).recording.V.uids == ["exc"]
 
 
+def test_what_can_be_recorded_is_listed() -> None:
+    """Variables, and states that a model does not update: they are recorded all the same."""
+    with nd.LPU(nd.Circuit([population()]), 1e-4) as lpu:
+        assert lpu.run(3, record=["I_exc"]).recording.I_exc.shape == (3, 8)
+        with pytest.raises(nd.NeurodriverError, match=r"mean 'I_exc'.*states I_exc, I_inh,"):
+            lpu.run(3, record=["I_ex"])
+
+
 def test_inputs_take_populations_and_not_their_names() -> None:
     """An input does not know the circuit when it is made; the error says what to give."""
     exc = population()
