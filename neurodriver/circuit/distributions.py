@@ -276,7 +276,9 @@ def faults_of(value: object) -> Iterator[str]:
         return
     if not isinstance(value, Distribution):
         if not math.isfinite(real(value)):
-            yield f"must be a finite number or a distribution (got {value!r:.60})"
+            shape = getattr(value, "shape", ())
+            got = f"an array of shape {shape}" if shape else f"{value!r:.60}"
+            yield f"must be a finite number or a distribution (got {got})"
         return
     wrong = [n for n, x in vars(value).items() if n != "outside" and math.isnan(real(x))]
     if wrong:

@@ -11,7 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..circuit.circuit import Circuit, Connections
 from ..circuit.drawn import Drawn
+from ..circuit.validate import groups_of
+from ..circuit.wiring import numbers_of as numbers_of_access
 from ..errors import NeurodriverError, near
+from ..quantities import is_quantity, magnitude
 from .copied_values import copied
 from .live import numbers_of
 from .named_values import NamedValues
@@ -49,6 +52,11 @@ class LiveConnections(NamedValues):
     def _put(self, **own: Any) -> None:
         """Set attributes of the object itself."""
         vars(self).update(own)
+
+    @property
+    def _circuit(self) -> Circuit:
+        """What is simulated."""
+        return self._now()
 
     @property
     def _links(self) -> Connections:
@@ -126,9 +134,21 @@ class LiveConnections(NamedValues):
         have = ", ".join(known) or "nothing"
         return f"'{self.name}': no '{name}'{near(name, known)}; connections have: {have}"
 
+    def _plain(self, name: str, values: Any) -> Any:
+        """Return the numbers of quantities in the unit in which connections have them."""
+        if not is_quantity(values):
+            return values
+        links, circuit = self._links.expanded(), self._circuit
+        models = groups_of(circuit, links.target)
+        rules = numbers_of_access(circuit, links.variable, links.access, models)
+        rules |= {} if links.plasticity is None else links.plasticity.params
+        unit = rules[name].unit if name in rules else None
+        return magnitude(values, unit, f"'{self.name}', '{name}'")
+
     def checked(self, name: str, values: ArrayLike, count: int) -> NDArray[np.float64]:
         """Return values that are given for each connection, (count,)."""
-        numbers = numbers_of(values, (count,), f"'{self.name}', '{name}'")
+        plain = self._plain(name, values)
+        numbers = numbers_of(plain, (count,), f"'{self.name}', '{name}'")
         if not np.isfinite(numbers).all():
             raise NeurodriverError(f"'{self.name}', '{name}': values must be finite")
         return numbers.copy()

@@ -230,7 +230,8 @@ class LearningConnections(SynapseChoice):
         return float(level[0])
 
     def _numbers(self, name: str, values: ArrayLike, count: int) -> NDArray[np.float64]:
-        return live.numbers_of(values, (count,), f"'{self.name}', '{name}'")
+        plain = self._plain(name, values)
+        return live.numbers_of(plain, (count,), f"'{self.name}', '{name}'")
 
     def _check_name(self, synapses: Synapses, name: str) -> None:
         if name not in synapses.names:

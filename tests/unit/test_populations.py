@@ -437,6 +437,38 @@ def test_wrong_arguments_of_a_projection() -> None:
         nd.Projection("spike_state", "exc", nd.AllToAll)
 
 
+def test_connections_between_uids() -> None:
+    """They are those between numbers of components; an unknown uid is told of with a near one."""
+    exc, inh = population(), population(3, "inh")
+
+    def joined(source: Any, target: Any) -> nd.Circuit:
+        links = nd.Connections("spike_state", "exc", source, target, 1e-3, {"weight": 3.0})
+        return nd.Circuit([exc, inh], [links])
+
+    named = joined(["exc/1", "inh/2"], np.array(["inh/0", "exc/0"]))
+    assert named.digest == joined([1, 10], [8, 0]).digest
+    with pytest.raises(nd.CircuitError, match=r"target: no component 'inh/3' .did you mean 'inh/"):
+        joined(["exc/1"], ["inh/3"])
+
+
+def test_wrong_arguments_of_connections() -> None:
+    for given, more, says in (
+        (("s", "exc", [0], [1]), {"weight": 3.0}, "data={'weight': 3.0}"),
+        (("s", "exc", [0], [1]), {"dalay": 3.0}, "mean 'delay'"),
+        (("s", "exc", [0], [1], 1e-3, 3.0), {}, "data must be a mapping"),
+    ):
+        with pytest.raises(nd.NeurodriverError, match=says):
+            nd.Connections(*given, **more)
+    exc = population()
+    for name, says in (
+        ("weight", r"\(8, 8\).*nd.Connections, or set by lpu"),
+        ("delay", r"nd.Con"),
+    ):
+        with pytest.raises(nd.CircuitError, match=says):
+            some = {name: np.ones((8, 8))}
+            nd.Circuit([exc], [nd.Projection(exc, exc, nd.AllToAll(), "exc", **some)])
+
+
 def test_a_population_that_is_not_there() -> None:
     circuit, *_ = two()
     assert circuit.populations.get("ex") is None
