@@ -17,7 +17,8 @@ from ..errors import NeurodriverError, near
 from ..quantities import is_quantity, magnitude
 from .copied_values import copied
 from .live import numbers_of
-from .named_values import NamedValues
+from .synapse_choice import Ends
+from .synapse_summaries import SynapseSummaries
 
 Now = Callable[[], Circuit]
 
@@ -28,7 +29,7 @@ Learning = Callable[[str], "LiveConnections"]
 """Returns connections that learn by their name."""
 
 
-class LiveConnections(NamedValues):
+class LiveConnections(SynapseSummaries):
     """The connections of one projection, or of one variable into one access.
 
     Their numbers are attributes, too: ``loop.weight`` reads, ``loop.weight = 0.5`` sets.
@@ -41,7 +42,6 @@ class LiveConnections(NamedValues):
         Which of its connections.
     """
 
-    name: str
     _now: Now
     _number: int
     _changed: Changed
@@ -55,7 +55,6 @@ class LiveConnections(NamedValues):
 
     @property
     def _circuit(self) -> Circuit:
-        """What is simulated."""
         return self._now()
 
     @property
@@ -66,41 +65,31 @@ class LiveConnections(NamedValues):
         uids: NDArray[np.str_] = self._now().uids[ends]
         return uids
 
-    def __len__(self) -> int:
-        return len(self._links)
-
     def __repr__(self) -> str:
         return f"'{self.name}': {len(self):,} connections"
-
-    @property
-    def sources(self) -> NDArray[np.str_]:
-        """Uids of the presynaptic components, (m,)."""
-        return self._uids(self._links.expanded().source)
-
-    @property
-    def targets(self) -> NDArray[np.str_]:
-        """Uids of the postsynaptic components, (m,)."""
-        return self._uids(self._links.expanded().target)
-
-    @property
-    def delays(self) -> NDArray[np.float64]:
-        """Latencies in seconds, (m,)."""
-        links = self._links.expanded()
-        return np.broadcast_to(np.asarray(links.delay, np.float64), (len(links),))
 
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the numbers that each connection has; ``weight`` for most."""
         return tuple(self._links.expanded().data)
 
-    def get(self, name: str = "weight") -> NDArray[np.float64]:
-        """Return a number of each connection, (m,)."""
+    def get(self, name: str = "weight", of: Ends | None = None) -> NDArray[np.float64]:
+        """Return a number of each connection, (m,).
+
+        Parameters
+        ----------
+        name : str
+            ``weight`` for most.
+        of : (sources, targets), optional
+            Only the connections between these: uids, a population, or None for all.
+        """
         links = self._links.expanded()
         if name not in links.data:
             raise NeurodriverError(self._unknown(name))
-        return np.broadcast_to(np.asarray(links.data[name], np.float64), (len(links),)).copy()
+        whole = np.broadcast_to(np.asarray(links.data[name], np.float64), (len(links),))
+        return whole.copy() if of is None else whole[self.between(*self._ends(of))]
 
-    def set(self, name: str, values: ArrayLike) -> None:
+    def set(self, name: str, values: ArrayLike, *, at: Any = None, of: Ends | None = None) -> None:
         """Set a number of each connection; the circuit is compiled anew and goes on.
 
         Weighted spikes that are on their way keep the weights with which they were sent.
@@ -109,15 +98,19 @@ class LiveConnections(NamedValues):
         ----------
         name : str
             ``weight`` for most.
-        values : float or (m,) array
-            Finite.
+        values : float or array
+            Finite, one for each connection that is meant.
+        at : array of int or of bool, optional
+            Numbers of connections, or a mask; all by default.
+        of : (sources, targets), optional
+            The connections between these: uids, a population, or None for all.
 
         Raises
         ------
         NeurodriverError
             For values that the access refuses. Nothing has been changed then.
         """
-        numbers = self.checked(name, values, len(self.get(name)))
+        numbers = self.changed(name, values, at, of)
         links = self._links.expanded()
         data = {**links.data, name: numbers}
         own = Connections(links.variable, links.access, links.source, links.target, links.delay)
@@ -145,13 +138,17 @@ class LiveConnections(NamedValues):
         unit = rules[name].unit if name in rules else None
         return magnitude(values, unit, f"'{self.name}', '{name}'")
 
-    def checked(self, name: str, values: ArrayLike, count: int) -> NDArray[np.float64]:
-        """Return values that are given for each connection, (count,)."""
+    def changed(
+        self, name: str, values: ArrayLike, at: Any, of: Ends | None
+    ) -> NDArray[np.float64]:
+        """Return the numbers of all connections, (m,), where some are given."""
+        whole, which = self.get(name).astype(np.float64), self._which(at, of)
         plain = self._plain(name, values)
-        numbers = numbers_of(plain, (count,), f"'{self.name}', '{name}'")
+        numbers = numbers_of(plain, (len(which),), f"'{self.name}', '{name}'")
         if not np.isfinite(numbers).all():
             raise NeurodriverError(f"'{self.name}', '{name}': values must be finite")
-        return numbers.copy()
+        whole[which] = numbers
+        return whole
 
 
 class ConnectionsByName(Mapping[str, LiveConnections]):

@@ -13,20 +13,21 @@ from ..circuit.plastic import learning_connections
 from ..circuit.validate import edge_name, groups_of
 from ..circuit.wiring import numbers_of
 from ..errors import Faults, NeurodriverError, near, quoted
+from ..model.plasticity import Plasticity
 from ..model.rule_columns import misfits
 from ..model.synapse_traces import taus
 from ..state.synapses import SynapseNames, Synapses
 from . import live
 from .divided import Divided
+from .live_connections import LiveConnections
 from .synapse_calls import ready_call
-from .synapse_choice import Numbers, SynapseChoice
-from .synapse_summaries import Ends
+from .synapse_choice import Ends, Numbers
 
 if TYPE_CHECKING:
     from .simulation import Simulation
 
 
-class LearningConnections(SynapseChoice):
+class LearningConnections(LiveConnections):
     """Connections that learn. An LPU makes these objects: ``lpu["learning"]``.
 
     What is read when n steps are done holds all that the synapses saw in steps before n. What is
@@ -68,9 +69,15 @@ class LearningConnections(SynapseChoice):
         return simulation.circuit if isinstance(simulation, Divided) else simulation.program.circuit
 
     @property
-    def _time(self) -> float:
+    def _rule(self) -> Plasticity:
+        rule = self._links.plasticity
+        assert rule is not None
+        return rule
+
+    def _attributes(self) -> dict[str, Any]:
         simulation = self._simulation()
-        return simulation.step * simulation.dt
+        time = simulation.step * simulation.dt
+        return super()._attributes() | {"rule": repr(self._rule), "time": time}
 
     @property
     def _links(self) -> Connections:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..errors import NeurodriverError
 from .divided import Divided
 from .live_learning import LearningConnections
-from .synapse_summaries import Ends
+from .synapse_choice import Ends
 
 
 class CopiedLearningConnections(LearningConnections):

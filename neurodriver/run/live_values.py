@@ -15,7 +15,7 @@ from ..arguments import one_or_several, some, text
 from ..circuit.circuit import Circuit
 from ..circuit.plastic import learning_connections
 from ..circuit.validate import checked
-from ..errors import NeurodriverError, StateError
+from ..errors import NeurodriverError, RequestError, StateError
 from ..inputs.base import Input
 from ..plan.copies import Variants
 from ..plan.program import Program
@@ -105,12 +105,17 @@ class LiveValues(Begun, ABC):
         return self.program.circuit if self._divided is None else self.circuit
 
     def _learns(self, name: str) -> bool:
-        """Whether connections that learn are called so, and no component, population or model."""
+        """Whether connections that learn are called so, and nothing else; refuse other ones."""
         own = self.circuit
-        if name not in [links.name for links in learning_connections(own)]:
-            return False
         others = {*own.populations, *(group.name for group in own.groups)}
-        return name not in others and own.find([name])[0] < 0
+        if name in others or own.find([name])[0] >= 0:
+            return False
+        if name in [links.name for links in learning_connections(own)]:
+            return True
+        if name in self.connections:
+            say = "connections that do not learn are called so, and no component"
+            raise RequestError(f"'{name}': {say}; write lpu.connections['{name}']")
+        return False
 
     def _learning(self, name: str) -> LearningConnections:
         kind = LearningConnections if self.variants is None else CopiedLearningConnections

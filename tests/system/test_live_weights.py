@@ -215,3 +215,35 @@ def test_values_of_an_input_in_use() -> None:
         with pytest.raises(AttributeError, match=r"'value' cannot be assigned.*run\(inputs"):
             lpu.inputs[0].value = 600.0
         lpu.inputs[1].gain, lpu.inputs[0].on = 2.0, False
+
+
+@pytest.mark.parametrize("drawn", [False, True])
+def test_some_connections_are_read_and_set(drawn: bool) -> None:
+    """By numbers, by a mask, by their ends; tables have what each of them has."""
+    name = "loop" if drawn else "spike_state -> exc"
+    with nd.LPU(spiking(1.0, drawn=drawn), DT) as lpu:
+        links = lpu.connections[name]
+        links.set("weight", [2.0, 3.0], at=[0, -1])
+        uid = links.sources[300]
+        links.set("weight", 4.0, of=(uid, None))
+        mine = links.sources == uid
+        assert set(links.get(of=(uid, None))) == {4.0} and mine.sum() == (links.weight == 4.0).sum()
+        expected = np.ones(len(links))
+        expected[[0, -1]] = 2.0, 3.0
+        expected[mine] = 4.0
+        assert np.array_equal(links.weight, expected)
+        columns = links.columns()
+        assert list(columns) == ["pre", "post", "delay", "weight"]
+        assert np.array_equal(columns["weight"], expected)
+        assert links.histogram(4)[0].sum() == len(links)
+        model = "LeakyIAFExpCurrent"
+        assert links.means() == pytest.approx({(model, model): expected.mean()})
+        with pytest.raises(nd.NeurodriverError, match="a number or 2 of them"):
+            links.set("weight", [1.0, 2.0, 3.0], at=[0, 1])
+
+
+def test_connections_are_no_components() -> None:
+    """The error says where they are."""
+    with nd.LPU(spiking(1.0, drawn=True), DT) as lpu:
+        with pytest.raises(nd.NeurodriverError, match=r"write lpu.connections\['loop'\]"):
+            lpu["loop"]
