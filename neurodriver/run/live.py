@@ -93,7 +93,8 @@ def numbers_of(values: Any, shape: tuple[int, ...], said: str) -> NDArray[np.flo
         numbers = np.empty((0, 0))
     if numbers.shape not in ((), (count,)):
         want = f"a number or {count:,} of them"
-        raise NeurodriverError(f"{said}: {want}, got {values!r:.60}")
+        got = f"shape {numbers.shape}" if numbers.size else f"{values!r:.60}"
+        raise NeurodriverError(f"{said}: {want}, got {got}")
     return np.broadcast_to(numbers, (count,))
 
 
@@ -379,7 +380,10 @@ def check_values(
     given = name in group.model.params and name not in group.model.states
     if admits(group.model.params[name] if given else Parameter(), values):
         return
-    uids = group.uids[part.rows]
+    uids, more = group.uids[part.rows], ""
+    if len(values) > 1 and np.array_equal(values, values[:1].repeat(len(values)), equal_nan=True):
+        more = f"; the same for {len(values) - 1:,} more"
+        values, uids = values[:1], uids[:1]
     if given:
         some = replace(group, params={name: values}, count=len(values), names=uids)
         check_parameters(some, faults)
@@ -389,7 +393,7 @@ def check_values(
             lambda i: f"'{name}' of {quoted(uids[i])}: must be finite (got {values[i]})",
         )
     if faults.count:
-        raise NeurodriverError(faults.report())
+        raise NeurodriverError(faults.report() + more)
 
 
 def unknown(components: Components, name: str) -> str:

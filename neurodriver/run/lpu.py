@@ -48,7 +48,7 @@ from .room import check_room
 from .saving import advance_saving
 from .simulation import Simulation
 from .single_phases import advance_phase, in_one_launch
-from .summary import lpu_html
+from .summary import lpu_html, lpu_text
 
 _MANAGED: ContextVar[str | None] = ContextVar("managed", default=None)
 
@@ -228,8 +228,8 @@ class LPU(Checkpoints):
         self.variants = variants_of(copies, self.circuit, seed) if copies else None
         self.first_circuit, self.first_variants = self.circuit, self.variants
         self.attributes = {**self._provenance(dtype), **attributes}
-        split = division_of(parts, devices, device, copies is not None, self.managed)
-        self.division, self._made = split, True
+        self.division = division_of(parts, devices, device, copies is not None, self.managed)
+        self._made = True
         if not self.managed:
             self.simulation = self.simulated(self.circuit, self.variants)
 
@@ -404,8 +404,8 @@ class LPU(Checkpoints):
         """
         return described(self.simulation)
 
-    def _repr_html_(self) -> str:
-        return lpu_html(self)
+    __repr__ = lpu_text
+    _repr_html_ = lpu_html
 
     def finish(self) -> None:
         """Write out and close the recordings."""

@@ -23,6 +23,7 @@ NEURON = {
     "refractory_period": 2.0,
 }
 MODEL = "LeakyIAFExpCurrent"
+GATED = {k: v for k, v in NEURON.items() if k != "time_constant"} | {"leak_conductance": 10.0}
 
 
 def population(count: int = 8, name: str = "exc", **params: object) -> nd.Population:
@@ -392,10 +393,21 @@ def test_a_component_is_meant_before_a_population() -> None:
         assert lpu.run(3, record=[("V", "exc")]).recording.V.uids == ["exc"]
 
 
+def test_one_fault_of_a_distribution_is_told_once() -> None:
+    with pytest.raises(nd.CircuitError, match="'sd' must be finite") as told:
+        population(initV=nd.Normal(-50.0, -60.0))
+    assert "the bounds leave" not in str(told.value)
+    with pytest.raises(nd.CircuitError, match=r"at least 0 \(got -3\)"):
+        exc = nd.Population("LeakyIAFExpConductance", 2, **GATED)
+        nd.Circuit([exc], [nd.Projection(exc, exc, nd.AllToAll(), "inh", weight=-3.0)])
+
+
 def test_what_can_be_recorded_is_listed() -> None:
     """Variables, and states that a model does not update: they are recorded all the same."""
     with nd.LPU(nd.Circuit([population()]), 1e-4) as lpu:
         assert lpu.run(3, record=["I_exc"]).recording.I_exc.shape == (3, 8)
+        with pytest.raises(AttributeError, match="attribute 'V'; recorded: I_exc"):
+            _ = lpu.recording.V
         with pytest.raises(nd.NeurodriverError, match=r"mean 'I_exc'.*states I_exc, I_inh,"):
             lpu.run(3, record=["I_ex"])
 

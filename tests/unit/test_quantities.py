@@ -164,6 +164,11 @@ def test_connections_and_projections() -> None:
         nd.Circuit.from_arrays(groups, [links])
 
 
+@pytest.mark.parametrize(("unit", "text"), [("mA", "mA"), ("kg", "1 kg"), ("kg/s", "1 kg s^-1")])
+def test_units_are_told_by_usual_names(unit: str, text: str) -> None:
+    assert str(dimension(unit)) == text
+
+
 def test_weights_that_are_set() -> None:
     """In the unit of the access; without one, no quantity is taken."""
     sources, jumps = nd.Population("SpikeSource", 2, name="s"), nd.Population(Jumps, 2, name="j")
