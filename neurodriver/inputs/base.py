@@ -324,6 +324,8 @@ def check_span(
         begin = end = np.nan
     if np.isnan(begin) or np.isnan(end):
         raise InputError(f"{name}: start and stop must be seconds, got {start} and {stop}")
+    if end < begin:
+        raise InputError(f"{name}: stop must not be before start, got {begin} and {end}")
     return begin, end
 
 

@@ -271,6 +271,7 @@ def test_user_input() -> None:
         (lambda: StepInput("I", ["a"], [1.0, 2.0]), r"a number or 1 of them, got shape \(2,\)"),
         (lambda: StepInput("I", ["a"], float("nan")), "finite, got nan"),
         (lambda: StepInput("I", ["a"], 1.0, float("nan")), "start and stop must be seconds"),
+        (lambda: StepInput("I", ["a"], 1.0, start=0.2, stop=0.1), "stop must not be before start"),
         (lambda: RampInput("I", ["a"], 0.0, 0.0, 1.0, 2.0), "duration must be positive"),
         (lambda: RampInput("I", ["a"], float("inf"), 1.0, 1.0, 2.0), "start must be finite"),
         (lambda: RampInput("I", ["a"], 0.0, 1.0, 1.0), "stop_value is missing"),

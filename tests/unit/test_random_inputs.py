@@ -297,7 +297,7 @@ def test_span() -> None:
         time = np.arange(100) * DT
         start, stop = one.start, one.stop  # type: ignore[attr-defined]
         np.testing.assert_array_equal(on, np.flatnonzero((time >= start) & (time < stop)))
-    assert not rows(NoiseInput("I", UIDS, 1.0, start=1.0, stop=0.5), 0, 20_000).any()
+    assert not rows(NoiseInput("I", UIDS, 1.0, start=1.0, stop=1.0), 0, 20_000).any()
 
 
 @pytest.mark.parametrize("threads", [1, 2])
