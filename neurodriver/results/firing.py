@@ -124,6 +124,8 @@ def spikes_of(
                 f"{name}: {say}; write {name}(spikes, populations=..., stop=...)"
             )
         spikes = time
+        if lost := {"time", "index"} - set(spikes.keys()):
+            raise NeurodriverError(f"{name}: the spikes have no {' and no '.join(sorted(lost))}")
         time, index = spikes["time"], spikes["index"]
         populations = getattr(spikes, "populations", None) if populations is None else populations
         stop = getattr(spikes, "duration", None) if stop is None else stop

@@ -125,6 +125,7 @@ def test_what_spikes_do_not_know() -> None:
         (lambda: activity(spikes, {"a": [1]}), "write activity.spikes, populations="),
         (lambda: activity([0.1], [0]), "populations is missing"),
         (lambda: activity([0.1]), "index is missing"),
+        (lambda: activity({"time": [0.1]}), "the spikes have no index"),
     ):
         with pytest.raises(NeurodriverError, match=match):
             call()
