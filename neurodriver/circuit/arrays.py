@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arguments import some
-from ..errors import CircuitError, Faults, ModelError, quoted
+from ..errors import CircuitError, Faults, ModelError, near, quoted
 from ..model.component import NDComponent
 from ..model.plasticity import Plasticity
 from ..quantities import is_quantity
@@ -26,6 +26,9 @@ from .projections import Projection, bind
 from .space import Space
 from .validate import checked, groups_of
 from .wiring import misfits, numbers_of
+
+NAMED = 2000
+"""Components of a circuit of which a message may suggest one."""
 
 Given = tuple[Any, ...]
 """Model, count, params, uids or None, and maybe node columns."""
@@ -187,10 +190,11 @@ def _connections(given: object, circuit: Circuit, faults: Faults) -> Connections
     where = f"connections {quoted(given.variable)} -> {quoted(given.access)}"
     ends = []
     for end in ("source", "target"):
-        column = np.asarray(getattr(given, end))
+        column = _numbered_ends(np.asarray(getattr(given, end)), circuit, f"{where}: {end}", faults)
         if column.ndim != 1 or (column.dtype.kind not in "iu" and column.size):
             got = f"{column.dtype} of shape {column.shape}"
-            faults.add(f"{where}: {end} must be whole numbers, one per connection (got {got})")
+            want = "must be whole numbers or uids, one per connection"
+            faults.add(f"{where}: {end} {want} (got {got})")
             column = np.zeros(0)
         if column.dtype != np.int32:
             column = np.clip(column, -1, 2**31 - 1).astype(np.int32)  # what is clipped is refused
@@ -219,6 +223,19 @@ def _connections(given: object, circuit: Circuit, faults: Faults) -> Connections
         name = name or f"{given.variable} -> {given.access}"
     learning = rule, name
     return Connections(given.variable, given.access, ends[0], ends[1], delay, numbers, *learning)
+
+
+def _numbered_ends(
+    column: NDArray[Any], circuit: Circuit, where: str, faults: Faults
+) -> NDArray[Any]:
+    """Return the numbers of components that are given by their uids; others as they are."""
+    if column.dtype.kind != "U" or column.ndim != 1:
+        return column
+    found = circuit.find(column)
+    lost = [str(uid) for uid in column[found < 0]]
+    known = circuit.uids.tolist() if lost and circuit.count <= NAMED else []
+    faults.add_for(lost, lambda uid: f"{where}: no component {quoted(uid)}{near(uid, known)}")
+    return np.maximum(found, 0)
 
 
 def check_wiring(circuit: Circuit, faults: Faults) -> None:

@@ -31,4 +31,4 @@ def out_of_bounds(rule: Parameter, least: float, most: float) -> str:
         return ""
     got = f"{least:g}" if least == most else f"{least:g} to {most:g}"
     hint = "; give bounds, 'low' and 'high'" if least < most else ""
-    return f"must be {rule.allowed()} (got {got} {rule.unit}{hint})"
+    return f"must be {rule.allowed()} (got {f'{got} {rule.unit}'.rstrip()}{hint})"

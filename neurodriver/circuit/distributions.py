@@ -89,10 +89,12 @@ class Distribution(ABC):
 
     def faults(self) -> Iterator[str]:
         """Yield what is wrong with the numbers given."""
+        sound = True
         for name, least in self.limits.items():
             value = getattr(self, name)
             if not math.isfinite(value) or value < least:
                 more = f" and at least {least:g}" if least > _ANY else ""
+                sound = False
                 yield f"'{name}' must be finite{more} (got {value:g})"
         if not 0 <= self.multiple_of < math.inf:
             yield f"'multiple_of' must be finite and at least 0 (got {self.multiple_of:g})"
@@ -100,7 +102,7 @@ class Distribution(ABC):
             yield f"'low' must not be above 'high' (got {self.low:g} and {self.high:g})"
         elif not isinstance(self.outside, str) or self.outside not in ("redraw", "clip"):
             yield f"'outside' must be 'redraw' or 'clip' (got {self.outside!r:.40})"
-        elif self.outside == "redraw":
+        elif sound and self.outside == "redraw":
             share = self.below(self.high) - self.below(math.nextafter(self.low, _ANY))
             if share < LEAST_SHARE:
                 yield (
@@ -276,7 +278,9 @@ def faults_of(value: object) -> Iterator[str]:
         return
     if not isinstance(value, Distribution):
         if not math.isfinite(real(value)):
-            yield f"must be a finite number or a distribution (got {value!r:.60})"
+            shape = getattr(value, "shape", ())
+            got = f"an array of shape {shape}" if shape else f"{value!r:.60}"
+            yield f"must be a finite number or a distribution (got {got})"
         return
     wrong = [n for n, x in vars(value).items() if n != "outside" and math.isnan(real(x))]
     if wrong:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from itertools import islice
 from typing import Any
@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import CircuitError
+from ..arguments import ArgumentError
+from ..errors import CircuitError, near
 from ..model.component import NDComponent
 from ..model.plasticity import Plasticity
 from ..quantities import is_quantity
@@ -311,7 +312,7 @@ class Connections:
     access : str
         Name of the access of the target (its receptor where it has one).
     source, target : (m,) int32
-        Components, numbered through the groups in their order.
+        Components, numbered through the groups in their order; or their uids, (m,) str.
     delay : (m,) or () float64
         Total latency in seconds.
     data : mapping of str to (m,) float64
@@ -334,7 +335,19 @@ class Connections:
     plasticity: Plasticity | None = None
     name: str = ""
 
+    def __new__(cls, *given: Any, **named: Any) -> Connections:
+        known = [one.name for one in fields(cls)]
+        if lost := [name for name in named if name not in known]:
+            say = f"no argument is called '{lost[0]}'{near(lost[0], known)}"
+            want = f"data={{'weight': 3.0}} gives numbers of connections, here '{lost[0]}'"
+            raise ArgumentError(f"Connections: {say}; {want}")
+        return super().__new__(cls)
+
     def __post_init__(self) -> None:
+        data: object = self.data
+        if not isinstance(data, Mapping):
+            want = "a mapping of names to numbers, such as {'weight': 3.0}"
+            raise ArgumentError(f"Connections: data must be {want}, got {data!r:.60}")
         columns = _frozen({"source": self.source, "target": self.target, "delay": self.delay})
         for name, column in columns.items():
             object.__setattr__(self, name, column)

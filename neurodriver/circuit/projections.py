@@ -228,7 +228,7 @@ def _bound(
     found = _in_units(routed, both, circuit, faults)
     for name in ("weight", "delay"):
         for text in faults_of(getattr(found, name)):
-            faults.add(f"'{name}': {text}")
+            faults.add(f"'{name}': {text}{_one_by_one(name, found)}")
     for name, default in {"dendritic": 0.0, "back": None, "largest": None}.items():
         value = getattr(found, name)
         if value is not default and not np.isfinite(real(value)):
@@ -247,6 +247,14 @@ def _bound(
         found = copy(found)
         vars(found)["plasticity"] = rule
     return both, found, located, laws
+
+
+def _one_by_one(name: str, one: Projection) -> str:
+    """Return what to do for numbers of single connections, where an array of them was given."""
+    if not np.ndim(getattr(one, name)):
+        return ""
+    late = f", or set by lpu.connections['{one.label}'].weight = ..." if name == "weight" else ""
+    return f"; numbers of single connections are those of nd.Connections{late}"
 
 
 def _with_laws(rule: Plasticity, faults: Faults) -> Plasticity:

@@ -20,9 +20,9 @@ class ArrayInput(Input):
     ----------
     inputs : mapping of variable to (uids, data)
         ``data`` is an array (steps, n), of a population on axes also (steps, y, x) for instance;
-        or a pair ``(time, index)``: times in seconds and columns of ``uids``. An event at time t
-        enters at step ``floor(t / dt)``, a hair's breadth below a step counting as the step; events
-        of one column in one step add up.
+        or a tuple ``(time, index)``: times in seconds and columns of ``uids``. A list is always
+        rows. An event at time t enters at step ``floor(t / dt)``, a hair's breadth below a step
+        counting as the step; events of one column in one step add up.
     mode : {0, 1}
         After the last row: 0 injects zero, 1 repeats the last row. Events never repeat.
 
@@ -35,6 +35,7 @@ class ArrayInput(Input):
     def __init__(
         self, inputs: Mapping[str, tuple[Who, Any]], mode: int = 0, name: str = ""
     ) -> None:
+        _check_inputs(inputs, type(self).__name__)
         super().__init__([(variable, uids) for variable, (uids, _) in inputs.items()])
         self.name = name or type(self).__name__
         if mode not in (0, 1):
@@ -83,6 +84,17 @@ def _shape_of(who: Any) -> tuple[int, ...]:
     return shape if len(shape) > 1 else ()
 
 
+def _check_inputs(inputs: Any, name: str) -> None:
+    """Raise InputError for what is no mapping of pairs."""
+    want = f"{name}: a mapping is needed, such as {{'I': (uids, data)}}"
+    if not isinstance(inputs, Mapping):
+        raise InputError(f"{want}, got {inputs!r:.60}")
+    for variable, given in inputs.items():
+        if not isinstance(given, tuple | list) or len(given) != 2:
+            kind = type(given).__name__
+            raise InputError(f"{want}; '{variable}' has no pair of uids and data, but {kind}")
+
+
 class _ArrayRows:
     """Rows of an array or of an HDF5 data set, sliced as the run goes.
 
@@ -99,7 +111,8 @@ class _ArrayRows:
         if len(given) < 2 or given[1:] not in ((count,), shape):
             whole = f"({', '.join(map(str, ('steps', *shape)))}) or " if shape else ""
             want = f"{whole}(steps, {count}): one column per uid"
-            raise InputError(f"{where}: data of shape {want} are needed, got {self.data.shape}")
+            got = f"got {self.data.shape}{_meant(self.data.shape, count)}"
+            raise InputError(f"{where}: data of shape {want} are needed, {got}")
         if self.data.dtype.kind not in "fiub":
             raise InputError(f"{where}: data must be numbers, got {self.data.dtype}")
 
@@ -138,6 +151,15 @@ class _ArrayRows:
         return Chunk(table, rows.astype(np.int32))
 
 
+def _meant(shape: tuple[int, ...], count: int) -> str:
+    """Return what data of a wrong shape may have been meant as."""
+    if len(shape) != 2:
+        return ""
+    if shape[0] == count:
+        return "; the axes are exchanged: steps come first, uids second"
+    return "; events are a tuple (time, index), not a list" if shape[0] == 2 else ""
+
+
 class _Events:
     """Events as times and columns."""
 
@@ -146,7 +168,8 @@ class _Events:
         for name, values, kinds in (("time", time, "fiu"), ("index", index, "iu")):
             if values.size and values.dtype.kind not in kinds:
                 want = "numbers" if name == "time" else "whole numbers"
-                raise InputError(f"{where}: event {name} must be {want}, got {values.dtype}")
+                say = "a tuple holds events; give rows as a list or an array"
+                raise InputError(f"{where}: event {name} must be {want}, got {values.dtype}; {say}")
         self.time, self.index = time.astype(np.float64), index.astype(np.int64)
         self.count = count
         if self.time.shape != self.index.shape or self.time.ndim != 1:

@@ -116,6 +116,22 @@ class _Quantity:
     given: tuple[Any, ...]
 
 
+_CHANGING = {"on", "dt", "dtype", "first_step"}
+"""Attributes of inputs that change while an LPU uses them."""
+
+
+def check_assignment(kind: type, name: str) -> None:
+    """Raise AttributeError for an attribute of an input that an LPU uses already.
+
+    A class of a user has attributes of its own, which may change at any time.
+    """
+    if kind.__module__.startswith(f"{__package__}."):
+        raise AttributeError(
+            f"{kind.__name__}: '{name}' cannot be assigned, as an LPU uses the input already; "
+            f"give another input to run(inputs=...), or switch this one by 'on'"
+        )
+
+
 class Input(ABC):
     """Base of all inputs.
 
@@ -133,11 +149,18 @@ class Input(ABC):
     on : bool
         Whether its values enter; zeros do otherwise. It may be changed between two calls of
         `LPU.advance`. Values are asked for all the same, so random numbers stay those of the step.
+        Other attributes are not assigned while an LPU uses the input, unless a user's class has it.
     """
 
     per_step = False
     on = True
     first_step = 0
+    _used = False
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if self._used and name not in _CHANGING and not name.startswith("_"):
+            check_assignment(type(self), name)
+        super().__setattr__(name, value)
 
     def __init__(self, targets: Sequence[tuple[str, Who]]) -> None:
         self.targets: list[Target] = []
@@ -171,8 +194,9 @@ class Input(ABC):
                     f"{one.name}: one LPU takes it in {before}, another one in {unit}; make an "
                     f"input for each of them"
                 )
-            self._units = {**self._units, one: unit}
+            self._used, self._units = False, {**self._units, one: unit}
             getattr(self, one.keep)(magnitude(one.values, unit, one.name), *one.given)
+        self._used = True
 
     def take(self, number: int, values: Any, name: str, keep: str, *given: Any) -> None:
         """Keep values of a target as numbers: at once, or again when models have told their unit.
@@ -300,6 +324,8 @@ def check_span(
         begin = end = np.nan
     if np.isnan(begin) or np.isnan(end):
         raise InputError(f"{name}: start and stop must be seconds, got {start} and {stop}")
+    if end < begin:
+        raise InputError(f"{name}: stop must not be before start, got {begin} and {end}")
     return begin, end
 
 

@@ -28,7 +28,9 @@ class FileInput(ArrayInput):
     filename : str or Path
         For each variable a group with ``uids`` (bytes, UTF-8) and either ``data`` (steps, n), whose
         row r enters at step r, or events as ``data/time`` (s) and ``data/index`` (columns). Data
-        sets at the top level are ignored. A recording can be replayed, also that of a killed run.
+        sets at the top level are ignored; ``metadata``, a data set or a group, may have the
+        attributes ``dt`` and ``sample_interval``. A recording can be replayed, also that of a
+        killed run.
     mode : {0, 1}
         After the last row: 0 injects zero, 1 repeats the last row.
     preload : bool
@@ -53,7 +55,7 @@ class FileInput(ArrayInput):
             self._file.close()
 
     def _take(self, mode: int, preload: bool) -> None:
-        groups = {v: g for v, g in self._file.items() if isinstance(g, h5py.Group)}
+        groups = {v: g for v, g in self._file.items() if _holds_values(v, g)}
         inputs = {v: self._read(v, g, preload) for v, g in groups.items()}
         if not inputs:
             raise InputError(f"{self.filename}: no group '<variable>' with 'uids' and 'data'")
@@ -96,7 +98,9 @@ class FileInput(ArrayInput):
 
     def open(self, dt: float, dtype: np.dtype) -> None:
         if not self._preload and not self._file:  # another LPU has closed it
+            self._used = False
             FileInput.__init__(self, self.filename, self.mode)
+            self._used = True
         super().open(dt, dtype)
         if not self._rows or self._dt is None:
             return
@@ -113,6 +117,11 @@ class FileInput(ArrayInput):
 
     def close(self) -> None:
         self._file.close()
+
+
+def _holds_values(name: str, item: Any) -> bool:
+    """Whether an item at the top level is a variable, and no metadata."""
+    return isinstance(item, h5py.Group) and (name != "metadata" or "uids" in item)
 
 
 def _warn_unwritten(data: Any, where: str) -> None:

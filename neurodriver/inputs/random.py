@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import copy
 import math
+import warnings
 from abc import abstractmethod
 from typing import Any
 
@@ -20,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..arguments import checked_arguments, optional, text
 from ..circuit.uids import Who
-from ..errors import InputError
+from ..errors import CircuitWarning, InputError
 from ..quantities import number_of_seconds
 from .base import Chunk, EventChunk, Input, active_steps, check_span, values_for
 from .draws import Draws, poisson_table
@@ -68,6 +69,28 @@ class _RandomInput(Input):
         other = copy.copy(self)
         other._draws = self._drawn_in(namespace)
         return other
+
+    def attach(self, lpu: Any) -> None:
+        super().attach(lpu)
+        for other in getattr(lpu, "inputs", ()):
+            if other is self:
+                return
+            if isinstance(other, _RandomInput) and self._repeats(other):
+                warnings.warn(
+                    f"{self.name}: it draws the numbers of another one into the same components, "
+                    f"as both have seed={self.seed}; give one of them another seed",
+                    CircuitWarning,
+                    stacklevel=2,
+                )
+                return
+
+    def _repeats(self, other: _RandomInput) -> bool:
+        """Whether another input draws some of the same numbers, at the same time."""
+        mine, others = self._draws, other._draws
+        if mine.seed != others.seed:  # it follows from kind and variable, too
+            return False
+        meet = max(self.start, other.start) < min(self.stop, other.stop)
+        return meet and bool(np.isin(mine.keys, others.keys).any())
 
     def random_keys(self) -> NDArray[np.uint64]:
         return self._draws.keys

@@ -62,6 +62,8 @@ MISSPELLED = 6
 _WORD = re.compile(r"\s*([A-Za-zµμ]+|1(?![.\d])|\*\*|[*/^()]|-?\d+(?:\.\d+)?)")
 _USUAL = ("1", "mV", "ms", "pA", "nS", "pF", "uA/cm^2", "mS/cm^2", "uF/cm^2", "Hz", "MOhm",
           "kOhm cm^2", "V", "s", "A", "S", "F", "Ohm", "mM", "nA", "uS", "uA")  # fmt: skip
+_ALONE = ("mA", "uV", "mS", "nF", "uF", "us", "kOhm", "GOhm")
+"""Names of units that are told where nothing stands beside them."""
 _WITH = ("{}", "{}/ms", "{} ms", "1/{}", "{}^2", "{}/ms^0.5", "1/{}^2", "1/{}/ms", "{} Hz")
 
 
@@ -106,7 +108,11 @@ class Dimension:
                 known = dimension(form.format(name))
                 if known is not None and self.same(known):
                     return "no unit" if name == "1" and form == "{}" else form.format(name)
-        parts = [f"{n}^{p:g}" for n, p in zip(_BASES, self.powers, strict=True) if p]
+        for name in _ALONE:
+            if self.same(dimension(name) or NONE):
+                return name
+        powers = [(n, p) for n, p in zip(_BASES, self.powers, strict=True) if p]
+        parts = [n if p == 1 else f"{n}^{p:g}" for n, p in powers]
         return " ".join([f"{self.scale:g}", *parts])
 
 

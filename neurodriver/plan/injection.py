@@ -60,7 +60,7 @@ def make_slots(circuit: Circuit, targets: Targets, source: str = "input") -> Slo
         lost = np.flatnonzero(found < 0)
         known = circuit.uids.tolist() if 0 < len(lost) and circuit.count <= 2000 else []
         texts = (
-            f"'{variable}': no component {quoted(uids[i])}{near(uids[i], known)}"
+            f"'{variable}': no component {quoted(uids[i])}{_meant(circuit, uids[i], known)}"
             for i in lost.tolist()
         )
         faults.add_each(texts, len(lost))
@@ -72,6 +72,13 @@ def make_slots(circuit: Circuit, targets: Targets, source: str = "input") -> Slo
     if faults.count:
         raise TargetError(faults.report())
     return slots
+
+
+def _meant(circuit: Circuit, name: str, known: Sequence[str]) -> str:
+    """Return what a name may have meant that no component has."""
+    if name in circuit.populations:
+        return f"; it names a population: give the object itself, circuit.populations['{name}']"
+    return near(name, known)
 
 
 def _lead(

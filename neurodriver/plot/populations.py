@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..results.events import Events
 from ..results.firing import Activity
 from .style import COLOURS, STYLE, finish, given_axes, matplotlib, new_figure
 from .thinning import spread
@@ -32,7 +33,7 @@ COURSES = 3
 
 
 def plot_populations(
-    spikes: Mapping[str, Any],
+    spikes: Mapping[str, Any] | Events,
     found: Sequence[Activity],
     populations: Mapping[str, ArrayLike],
     figure_path: str | os.PathLike[str] | None = None,
@@ -43,8 +44,9 @@ def plot_populations(
 
     Parameters
     ----------
-    spikes : mapping
-        ``time`` (m,) float, s, and ``index`` (m,) int, as a recorder of events has them.
+    spikes : mapping, or spikes of a recording
+        ``time`` (m,) float, s, and ``index`` (m,) int, as ``recorder.get("spike_state")`` and
+        ``recording.spikes`` have them.
     found : sequence of Activity
         One for each population, in their order.
     populations : mapping of str to (n,) int

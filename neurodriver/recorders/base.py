@@ -34,6 +34,9 @@ from ..errors import RecordingError, near
 from ..results.sampling import sample_times
 from .cells import cells_asked, of_population
 
+Record = Iterable[str | tuple[str, Who | None]]
+"""What a user asks to be recorded."""
+
 Request = tuple[str, tuple[str, ...] | None]
 """A variable and the uids of it; None means all components that are not hidden."""
 
@@ -205,9 +208,10 @@ class Recorder(ABC):
 
     Parameters
     ----------
-    record : list of (variable, uids)
-        What to record; ``uids`` None means every component that updates the variable and is not
-        hidden. A `Population`, a part of one or a `Selection` stands for its uids. ``"s1.val"`` is
+    record : list of (variable, uids), or of names of variables
+        What to record; ``uids`` None, or the name alone, means every component that updates the
+        variable and is not hidden. A `Population`, its name, a part of one or a `Selection` stands
+        for its uids. ``"s1.val"`` is
         ``val`` of the population ``s1``, and ``("s1.val", {"theta": 2})`` that of the cells with
         this index along an axis. Requests of one variable are joined: it has the columns of all of
         them, in this order.
@@ -233,8 +237,9 @@ class Recorder(ABC):
     outlives = False
     lenient = False
 
-    def __init__(self, record: Iterable[tuple[str, Who | None]], sample_interval: int = 1) -> None:
-        self._asked = some(record, "record")
+    def __init__(self, record: Record, sample_interval: int = 1) -> None:
+        each = [record] if isinstance(record, str) else some(record, "record")
+        self._asked = [(one, None) if isinstance(one, str) else one for one in each]
         self.record = _requests([one for one in self._asked if not of_population(one)])
         try:
             self.sample_interval = whole_number(sample_interval, "sample_interval", 1, MANY_STEPS)
@@ -403,7 +408,8 @@ def _requests(record: Iterable[tuple[str, Who | None]]) -> tuple[Request, ...]:
         pair = isinstance(entry, tuple | list) and len(entry) == 2
         if not pair or not isinstance(entry[0], str):
             raise RecordingError(
-                f"record: pairs (variable, uids or None) are needed (got {entry!r})"
+                f"record: names of variables or pairs (variable, uids or None) are needed (got "
+                f"{entry!r:.60})"
             )
         variable, uids = entry
         known = None if uids is None else tuple(uid_list(uids, RecordingError))

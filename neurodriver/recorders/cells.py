@@ -27,7 +27,7 @@ def cells_asked(entry: Any, circuit: Circuit) -> Any:
         For a population or an axis that is not there.
     """
     if not of_population(entry):
-        return entry
+        return _spelled_out(entry, circuit)
     (said, at), (name, point, variable) = entry, entry[0].rpartition(".")
     if not point:
         want = "name a population and a variable, as in 's1.val'"
@@ -46,6 +46,26 @@ def cells_asked(entry: Any, circuit: Circuit) -> Any:
     except NeurodriverError as error:
         raise RecordingError(str(error)) from None
     return variable, circuit.uids[cells.numbers[rows]].tolist()
+
+
+def _spelled_out(entry: Any, circuit: Circuit) -> Any:
+    """Return a request with the populations that it names in place of their names.
+
+    A component that is called so is meant first.
+    """
+    if not (isinstance(entry, tuple | list) and len(entry) == 2):
+        return entry
+    variable, who = entry
+    each = [who] if isinstance(who, str) else who
+    known = circuit.populations
+    if not (
+        isinstance(each, list | tuple) and any(isinstance(o, str) and o in known for o in each)
+    ):
+        return entry
+    return variable, [
+        known[o] if isinstance(o, str) and o in known and circuit.find([o])[0] < 0 else o
+        for o in each
+    ]
 
 
 def _groups(circuit: Circuit, population: str, name: str) -> list[str]:

@@ -31,18 +31,17 @@ import shutil
 import socket
 import stat
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from ..arguments import checked_arguments, file_path, truth
-from ..circuit.uids import Who
 from ..errors import CircuitWarning, NeurodriverError, RecordingError
 from ..results.batch import recording_of
 from ..results.joint import open_recording
 from ..results.recording import Recording
 from ..results.sources import FileSource
 from ..system import remove_abandoned
-from .base import Block, Recorder, RecordingPlan, RecordingProgress
+from .base import Block, Record, Recorder, RecordingPlan, RecordingProgress
 from .preallocated import ROWS, Counts, PreallocatedFile
 
 UNKNOWN_BYTES = 2**28
@@ -81,7 +80,7 @@ class HDF5Recorder(Recorder):
     def __init__(
         self,
         filename: str | os.PathLike[str],
-        record: Iterable[tuple[str, Who | None]],
+        record: Record,
         sample_interval: int = 1,
         overwrite: bool = False,
     ) -> None:

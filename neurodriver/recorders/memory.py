@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ..circuit.uids import Who
 from ..errors import RecordingError, near
 from ..results.batch import recording_of
 from ..results.recording import Recording
 from ..system import free_memory
-from .base import Block, Columns, Recorder, RecordingPlan, RecordingProgress
+from .base import Block, Columns, Record, Recorder, RecordingPlan, RecordingProgress
 from .event_memory import EventMemory
 from .memory_source import MemorySource, MemoryVariable
 
@@ -37,7 +35,7 @@ class MemoryRecorder(Recorder):
 
     copies = False
 
-    def __init__(self, record: Iterable[tuple[str, Who | None]], sample_interval: int = 1) -> None:
+    def __init__(self, record: Record, sample_interval: int = 1) -> None:
         super().__init__(record, sample_interval)
         self._data: dict[str, Any] = {}  # of each variable of a closed recording
         self._output: dict[str, dict[str, Any]] = {}

@@ -12,6 +12,8 @@ import numpy.typing as npt
 from ..errors import RecordingError
 from .variable import TOLERANCE, ColumnChoice, Times, VariableLabels, slabs
 
+COLUMNS = ("time", "index")
+
 Pair = tuple[npt.NDArray[np.float64], npt.NDArray[np.int32]]
 
 
@@ -19,7 +21,8 @@ class Events(ColumnChoice):
     """A variable recorded as events; read when it is asked for.
 
     ``events["n0"]`` are the times of one component, ``events[["n0", "n1"]]`` the events of some,
-    ``events["exc"]`` those of a population.
+    ``events["exc"]`` those of a population. ``events["time"]`` and ``events["index"]`` are the
+    columns, unless a component or a population is called so; ``**events`` passes both on.
     """
 
     unit = "s"  # of the times
@@ -47,7 +50,13 @@ class Events(ColumnChoice):
         events = f"{len(self):,} event{'' if len(self) == 1 else 's'}"
         return f"Events {self.name}: {events} of {self._some_uids()}"
 
+    def keys(self) -> tuple[str, ...]:
+        """Return the names of the columns, as those of a mapping."""
+        return COLUMNS
+
     def __getitem__(self, key: str | Sequence[str]) -> Any:
+        if isinstance(key, str) and key in COLUMNS and not self._labels.has(key):
+            return getattr(self, key)
         part = self._changed(_columns=self._labels.columns(key, self._columns))
         return part.time if isinstance(key, str) and self._labels.is_uid(key) else part
 

@@ -10,11 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import NeurodriverError
+from .events import Events
 from .variable import TOLERANCE
 
 BIN = 3e-3
@@ -47,24 +49,26 @@ class Activity:
 
 
 def activity(
-    time: ArrayLike,
-    index: ArrayLike,
-    populations: Mapping[str, ArrayLike],
-    stop: float,
+    time: ArrayLike | Mapping[str, Any] | Events,
+    index: ArrayLike | None = None,
+    populations: Mapping[str, ArrayLike] | None = None,
+    stop: float | None = None,
     start: float = 0.0,
 ) -> list[Activity]:
     """Return how each population fires from ``start`` on until before ``stop``.
 
     Parameters
     ----------
-    time : (m,) float
-        Times of the spikes, s, in any order.
+    time : (m,) float, or spikes
+        Times of the spikes, s, in any order. ``recording.spikes`` and what has ``"time"`` and
+        ``"index"`` is taken whole.
     index : (m,) int
-        Neuron of each spike.
+        Neuron of each spike; not for spikes that are given whole.
     populations : mapping of str to (n,) int
-        Neurons of each population, without repetition; spikes of those in none do not count.
+        Neurons of each population, without repetition; spikes of those in none do not count. By
+        default those of ``recording.spikes``.
     stop, start : float
-        s.
+        s; by default all that was recorded, of ``recording.spikes``.
 
     Raises
     ------
@@ -77,9 +81,10 @@ def activity(
     >>> activity([0.1, 0.2, 0.3], [0, 0, 0], {"all": range(2)}, stop=1.0)[0].rate
     1.5
     """
-    when, who = spikes_in(time, index, start, stop)
+    given = spikes_of("activity", time, index, populations, stop)
+    when, who = spikes_in(given.time, given.index, start, given.stop)
     out = []
-    for name, members in populations.items():
+    for name, members in given.populations.items():
         neurons = members_of(name, members)
         mine = np.isin(who, neurons, kind="table" if who.size else None)
         train = when[mine]
@@ -87,12 +92,49 @@ def activity(
             Activity(
                 name,
                 neurons.size,
-                train.size / neurons.size / (stop - start),
+                train.size / neurons.size / (given.stop - start),
                 interval_cv(train, who[mine]),
-                count_dispersion(train, start, stop),
+                count_dispersion(train, start, given.stop),
             )
         )
     return out
+
+
+class GivenSpikes(NamedTuple):
+    """Spikes of populations, and where they end, s."""
+
+    time: Any
+    index: Any
+    populations: Mapping[str, ArrayLike]
+    stop: float
+
+
+def spikes_of(
+    name: str,
+    time: Any,
+    index: Any,
+    populations: Mapping[str, ArrayLike] | None,
+    stop: float | None,
+) -> GivenSpikes:
+    """Return spikes that were given as columns or whole, with what whole ones know themselves."""
+    if hasattr(time, "keys"):
+        if index is not None:
+            say = "spikes that are given whole have their index"
+            raise NeurodriverError(
+                f"{name}: {say}; write {name}(spikes, populations=..., stop=...)"
+            )
+        spikes = time
+        if lost := {"time", "index"} - set(spikes.keys()):
+            raise NeurodriverError(f"{name}: the spikes have no {' and no '.join(sorted(lost))}")
+        time, index = spikes["time"], spikes["index"]
+        populations = getattr(spikes, "populations", None) if populations is None else populations
+        stop = getattr(spikes, "duration", None) if stop is None else stop
+    for one, value in (("index", index), ("populations", populations), ("stop", stop)):
+        if value is None or (one == "populations" and not value):
+            some = {"populations": ", such as {'all': range(100)}", "stop": ", in seconds"}
+            raise NeurodriverError(f"{name}: {one} is missing{some.get(one, '')}")
+    assert populations is not None and stop is not None
+    return GivenSpikes(time, index, populations, stop)
 
 
 def spikes_in(

@@ -160,7 +160,8 @@ class Recording(OpenRecording, RecordingLabels, RecordingExports):
         held = () if name.startswith("_") or "variables" not in vars(self) else tuple(self)
         if name not in held:
             kind = type(self).__name__
-            raise AttributeError(f"{kind} has no variable or attribute {name!r}{near(name, held)}")
+            say = f"{kind} has no variable or attribute {name!r}{near(name, held)}"
+            raise AttributeError(say + (f"; recorded: {', '.join(held)}" if held else ""))
         return self[name]
 
     def __dir__(self) -> list[str]:

@@ -18,12 +18,23 @@ if TYPE_CHECKING:
 class SpikeEvents(Events):
     """The events of ``spike_state``, and a function that returns spikes by uid.
 
-    ``recording.spikes.time`` and ``.index`` are the columns of `Events`; ``recording.spikes()``
-    is a dict of uid -> times. Nothing is read before it is asked for.
+    ``recording.spikes.time`` and ``.index`` are the columns of `Events`, and `activity`,
+    `train_measures` and `plot_populations` take the object itself. ``recording.spikes()`` is a dict
+    of uid -> times. Nothing is read before it is asked for.
     """
+
+    _cut = False
 
     def __init__(self, recording: Recording) -> None:
         self._recording = recording
+
+    @property
+    def duration(self) -> float | None:
+        """Time simulated, s; None for the events of a window of time."""
+        return None if self._cut else self._recording.duration
+
+    def between(self, start: float = 0.0, stop: float = np.inf) -> Events:
+        return super().between(start, stop)._changed(_cut=True)
 
     def __getattr__(self, name: str) -> Any:
         # The attributes of `Events` come with the first use: a recording may hold no spikes.

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arguments import checked_arguments, keyed, number, texts
+from ..arguments import checked_arguments, keyed, number, optional, texts
 from ..errors import NeurodriverError, near, quoted
 from ..io.optional import needed
-from .firing import interval_cvs, members_of, spikes_in
+from .events import Events
+from .firing import interval_cvs, members_of, spikes_in, spikes_of
 
 Values = NDArray[np.float64]
 
@@ -23,12 +24,12 @@ OF_ELEPHANT = ("cv2", "lv", "lvr")
 """Measures of intervals that elephant computes, by the names that they have there."""
 
 
-@checked_arguments(populations=keyed, stop=number, start=number, measures=texts)
+@checked_arguments(populations=optional(keyed), stop=optional(number), start=number, measures=texts)
 def train_measures(
-    time: ArrayLike,
-    index: ArrayLike,
-    populations: Mapping[str, ArrayLike],
-    stop: float,
+    time: ArrayLike | Mapping[str, Any] | Events,
+    index: ArrayLike | None = None,
+    populations: Mapping[str, ArrayLike] | None = None,
+    stop: float | None = None,
     start: float = 0.0,
     measures: str | Sequence[str] = OWN,
 ) -> dict[str, dict[str, Values]]:
@@ -67,14 +68,15 @@ def train_measures(
             say = f"unknown measure {quoted(name)}{near(name, known)}"
             raise NeurodriverError(f"train_measures: {say}; there are {', '.join(known)}")
     functions = {name: _of_elephant(name) for name in wanted if name in OF_ELEPHANT}
-    when, who = spikes_in(time, index, start, stop)
+    spikes = spikes_of("train_measures", time, index, populations, stop)
+    when, who = spikes_in(spikes.time, spikes.index, start, spikes.stop)
     out: dict[str, dict[str, Values]] = {}
-    for population, given in populations.items():
+    for population, given in spikes.populations.items():
         neurons = members_of(population, given)
         mine = np.isin(who, neurons, kind="table" if who.size else None)
         train, owner = when[mine], who[mine]
         ends = np.searchsorted(owner, [neurons, neurons + 1])
-        found: dict[str, Values] = {"rate": (ends[1] - ends[0]) / (stop - start)}
+        found: dict[str, Values] = {"rate": (ends[1] - ends[0]) / (spikes.stop - start)}
         cv = np.full(neurons.size, math.nan)
         those, values = interval_cvs(train, owner)
         cv[np.searchsorted(neurons, those)] = values

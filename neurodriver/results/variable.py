@@ -75,6 +75,10 @@ class VariableLabels:
             )
         return columns
 
+    def has(self, name: str) -> bool:
+        """Return whether a component or a population has a name."""
+        return name in self.members or name in self.uids
+
     def is_uid(self, name: str) -> bool:
         """Return whether a name does not stand for a population."""
         return name not in self.members or name in self.uids

@@ -7,9 +7,9 @@ from contextlib import suppress
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, Self
 
-from ..arguments import MANY_STEPS, whole_number
 from ..errors import NeurodriverError
 from .divided import Divided
+from .given import count_of_steps
 from .interrupts import boundary_of
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Begun:
         ...     lpu.begin(1000)
         >>> voltages = [lpu["cells"].get("V") for lpu in lpus]  # doctest: +SKIP
         """
-        steps = whole_number(steps, "LPU.begin: steps", most=MANY_STEPS)
+        steps = count_of_steps(steps, "LPU.begin: steps")
         simulation = self._simulation()
         if self.managed or isinstance(simulation, Divided):
             which = "an LPU of a Manager" if self.managed else "a circuit in several parts"

@@ -188,7 +188,7 @@ class Checkpoints(LiveValues):
         state.check(self.first_circuit, self.dt, self.settings.dtype, self.seed)
         make = partial(self.simulated, state.circuit, state.variants)
         self.simulation = taken_back(simulation, make, state.snapshots)
-        self.circuit, self.variants = state.circuit, state.variants
+        self._now(circuit=state.circuit, variants=state.variants)
 
     def _renumber(self, keep: Sequence[str], step: int) -> None:
         """Give the next step a number."""
@@ -262,5 +262,5 @@ class Checkpoints(LiveValues):
             links = tuple(self._with_learned(one) for one in now.connections)
         variants = self.current_variants() if "parameters" in keep else self.first_variants
         leave(self.simulation)
-        self.circuit, self.variants = first.with_parts(groups, links), variants
+        self._now(circuit=first.with_parts(groups, links), variants=variants)
         self.simulation = self.simulated(self.circuit, variants)

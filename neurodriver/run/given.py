@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import MANY_STEPS, number, whole_number
+from ..arguments import MANY_STEPS, ArgumentError, number, whole_number
 from ..circuit.circuit import Circuit
 from ..circuit.numbers import whole
 from ..circuit.single_precision import check_single_precision
@@ -67,8 +67,21 @@ def whole_steps(steps: int | None, duration: float | None, dt: float) -> int:
     duration = seconds(duration, "LPU.run: duration")
     if (steps is None) == (duration is None):
         raise NeurodriverError("LPU.run: give either steps or duration")
-    if duration is not None:
-        if number(duration, "LPU.run: duration", "seconds >= 0") < 0:
-            raise NeurodriverError(f"LPU.run: duration must be seconds >= 0, got {duration}")
-        steps = round(duration / dt)
-    return whole_number(steps, "LPU.run: steps", most=MANY_STEPS)
+    if duration is None:
+        return count_of_steps(steps, "LPU.run: steps")
+    if number(duration, "LPU.run: duration", "seconds >= 0") < 0:
+        raise NeurodriverError(f"LPU.run: duration must be seconds >= 0, got {duration}")
+    if duration > 0 and not round(duration / dt):
+        say = f"is less than half a step of dt = {dt:g} s; give at least {dt:g}, in seconds"
+        raise NeurodriverError(f"LPU.run: duration = {duration:g} {say}")
+    return whole_number(round(duration / dt), "LPU.run: steps", most=MANY_STEPS)
+
+
+def count_of_steps(steps: Any, name: str) -> int:
+    """Return a number of steps; a float was meant as a time."""
+    if isinstance(steps, float | np.floating):
+        raise ArgumentError(
+            f"{name} must be a whole number, got {float(steps)!r}; a time in seconds is given by "
+            f"run(duration=...)"
+        )
+    return whole_number(steps, name, most=MANY_STEPS)

@@ -30,6 +30,7 @@ from .drawn_values import drawn
 from .live_fields import FieldPlace, field_of
 from .live_places import Live, Place, Rows, Values, keep_text, place_of
 from .live_pools import pool_values
+from .named_values import NamedValues
 from .program_cache import ProgramCache
 from .shown import event_variable, shown_line
 
@@ -112,7 +113,7 @@ def parts_of_vector(values: Any, shape: tuple[int, ...], size: int, said: str) -
     return [given[..., place] for place in range(size)]
 
 
-class Components:
+class Components(NamedValues):
     """Some components of a simulation, whose values can be read and set.
 
     Variables, states and parameters are attributes, too: ``view.V`` reads, ``view.V = -65.0`` sets.
@@ -189,17 +190,6 @@ class Components:
             for t in (m.updates, m.states, m.params, m.vectors, m.every_field(), m.pools)
         )
         return tuple(dict.fromkeys(name for table in tables for name in table))
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") or name not in self.names:
-            raise AttributeError(unknown(self, name))
-        return self.get(name)
-
-    def __setattr__(self, name: str, values: Any) -> None:
-        self.set(name, values)
-
-    def __dir__(self) -> list[str]:
-        return sorted({*object.__dir__(self), *self.names})
 
     def get(self, name: str) -> Any:
         """Return a copy of the values of a variable, a state, a parameter or a field.
@@ -334,6 +324,9 @@ class Components:
 
     # -- inside ---------------------------------------------------------------------------------
 
+    def _unknown(self, name: str) -> str:
+        return unknown(self, name)
+
     def _read(self, name: str) -> Values:
         """Return a copy of the values of all components, (n,)."""
         simulation = self._simulation()
@@ -402,7 +395,10 @@ def check_values(
     given = name in group.model.params and name not in group.model.states
     if admits(group.model.params[name] if given else Parameter(), values):
         return
-    uids = group.uids[part.rows]
+    uids, more = group.uids[part.rows], ""
+    if len(values) > 1 and np.array_equal(values, values[:1].repeat(len(values)), equal_nan=True):
+        more = f"; the same for {len(values) - 1:,} more"
+        values, uids = values[:1], uids[:1]
     if given:
         some = replace(group, params={name: values}, count=len(values), names=uids)
         check_parameters(some, faults)
@@ -412,7 +408,7 @@ def check_values(
             lambda i: f"'{name}' of {quoted(uids[i])}: must be finite (got {values[i]})",
         )
     if faults.count:
-        raise NeurodriverError(faults.report())
+        raise NeurodriverError(faults.report() + more)
 
 
 def unknown(components: Components, name: str) -> str:

@@ -11,10 +11,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..circuit.circuit import Circuit, Connections
 from ..circuit.drawn import Drawn
+from ..circuit.validate import groups_of
+from ..circuit.wiring import numbers_of as numbers_of_access
 from ..errors import NeurodriverError, near
 from ..model.component import Parameter
 from ..model.parameters import SynapseVariable
+from ..quantities import is_quantity, magnitude
+from .copied_values import copied
 from .live import numbers_of
+from .synapse_choice import Ends
+from .synapse_summaries import SynapseSummaries
 
 Now = Callable[[], Circuit]
 
@@ -25,8 +31,10 @@ Learning = Callable[[str], "LiveConnections"]
 """Returns connections that learn by their name."""
 
 
-class LiveConnections:
+class LiveConnections(SynapseSummaries):
     """The connections of one projection, or of one variable into one access.
+
+    Their numbers are attributes, too: ``loop.weight`` reads, ``loop.weight = 0.5`` sets.
 
     Parameters
     ----------
@@ -36,8 +44,20 @@ class LiveConnections:
         Which of its connections.
     """
 
+    _now: Now
+    _number: int
+    _changed: Changed
+
     def __init__(self, now: Now, number: int, name: str, changed: Changed) -> None:
-        self._now, self._number, self.name, self._changed = now, number, name, changed
+        self._put(_now=now, _number=number, name=name, _changed=changed)
+
+    def _put(self, **own: Any) -> None:
+        """Set attributes of the object itself."""
+        vars(self).update(own)
+
+    @property
+    def _circuit(self) -> Circuit:
+        return self._now()
 
     @property
     def _links(self) -> Connections:
@@ -47,27 +67,8 @@ class LiveConnections:
         uids: NDArray[np.str_] = self._now().uids[ends]
         return uids
 
-    def __len__(self) -> int:
-        return len(self._links)
-
     def __repr__(self) -> str:
         return f"'{self.name}': {len(self):,} connections"
-
-    @property
-    def sources(self) -> NDArray[np.str_]:
-        """Uids of the presynaptic components, (m,)."""
-        return self._uids(self._links.expanded().source)
-
-    @property
-    def targets(self) -> NDArray[np.str_]:
-        """Uids of the postsynaptic components, (m,)."""
-        return self._uids(self._links.expanded().target)
-
-    @property
-    def delays(self) -> NDArray[np.float64]:
-        """Latencies in seconds, (m,)."""
-        links = self._links.expanded()
-        return np.broadcast_to(np.asarray(links.delay, np.float64), (len(links),))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -77,17 +78,26 @@ class LiveConnections:
         own = (n for some in declared for n, rule in some.items() if not isinstance(rule, variable))
         return tuple(dict.fromkeys([*self._links.expanded().data, *own]))
 
-    def get(self, name: str = "weight") -> NDArray[np.float64]:
+    def get(self, name: str = "weight", of: Ends | None = None) -> NDArray[np.float64]:
         """Return a number of each connection, (m,).
 
         It is what the access of the target declares where the connections say nothing else.
+
+        Parameters
+        ----------
+        name : str
+            ``weight`` for most.
+        of : (sources, targets), optional
+            Only the connections between these: uids, a population, or None for all.
         """
+        whole = self._numbers_of(name)
+        return whole if of is None else whole[self.between(*self._ends(of))]
+
+    def _numbers_of(self, name: str) -> NDArray[np.float64]:
         links = self._links.expanded()
         given = links.data.get(name)
         if given is None and name not in self.names:
-            known = ", ".join(self.names) or "nothing"
-            hint = near(name, self.names)
-            raise NeurodriverError(f"'{self.name}': no '{name}'{hint}; connections have: {known}")
+            raise NeurodriverError(self._unknown(name))
         out = np.array(np.broadcast_to(np.nan if given is None else given, (len(links),)), float)
         if given is not None and not np.isnan(out).any():
             return out
@@ -106,7 +116,7 @@ class LiveConnections:
                 if access.name == links.access and access.variable == links.variable:
                     yield first, last, access.connection
 
-    def set(self, name: str, values: ArrayLike) -> None:
+    def set(self, name: str, values: ArrayLike, *, at: Any = None, of: Ends | None = None) -> None:
         """Set a number of each connection; the circuit is compiled anew and goes on.
 
         Weighted spikes that are on their way keep the weights with which they were sent.
@@ -115,15 +125,19 @@ class LiveConnections:
         ----------
         name : str
             ``weight`` for most.
-        values : float or (m,) array
-            Finite.
+        values : float or array
+            Finite, one for each connection that is meant.
+        at : array of int or of bool, optional
+            Numbers of connections, or a mask; all by default.
+        of : (sources, targets), optional
+            The connections between these: uids, a population, or None for all.
 
         Raises
         ------
         NeurodriverError
             For values that the access refuses. Nothing has been changed then.
         """
-        numbers = self.checked(name, values, len(self.get(name)))
+        numbers = self.changed(name, values, at, of)
         links = self._links.expanded()
         data = {**links.data, name: numbers}
         own = Connections(links.variable, links.access, links.source, links.target, links.delay)
@@ -132,12 +146,36 @@ class LiveConnections:
         sets[self._number] = replace(own, data=data)
         self._changed(circuit.with_parts(circuit.groups, sets))
 
-    def checked(self, name: str, values: ArrayLike, count: int) -> NDArray[np.float64]:
-        """Return values that are given for each connection, (count,)."""
-        numbers = numbers_of(values, (count,), f"'{self.name}', '{name}'")
+    def __getattr__(self, name: str) -> Any:
+        return copied(super().__getattr__(name))
+
+    def _unknown(self, name: str) -> str:
+        known = self.names
+        have = ", ".join(known) or "nothing"
+        return f"'{self.name}': no '{name}'{near(name, known)}; connections have: {have}"
+
+    def _plain(self, name: str, values: Any) -> Any:
+        """Return the numbers of quantities in the unit in which connections have them."""
+        if not is_quantity(values):
+            return values
+        links, circuit = self._links.expanded(), self._circuit
+        models = groups_of(circuit, links.target)
+        rules = numbers_of_access(circuit, links.variable, links.access, models)
+        rules |= {} if links.plasticity is None else links.plasticity.params
+        unit = rules[name].unit if name in rules else None
+        return magnitude(values, unit, f"'{self.name}', '{name}'")
+
+    def changed(
+        self, name: str, values: ArrayLike, at: Any, of: Ends | None
+    ) -> NDArray[np.float64]:
+        """Return the numbers of all connections, (m,), where some are given."""
+        whole, which = self.get(name).astype(np.float64), self._which(at, of)
+        plain = self._plain(name, values)
+        numbers = numbers_of(plain, (len(which),), f"'{self.name}', '{name}'")
         if not np.isfinite(numbers).all():
             raise NeurodriverError(f"'{self.name}', '{name}': values must be finite")
-        return numbers.copy()
+        whole[which] = numbers
+        return whole
 
 
 class ConnectionsByName(Mapping[str, LiveConnections]):

@@ -13,20 +13,21 @@ from ..circuit.plastic import learning_connections
 from ..circuit.validate import edge_name, groups_of
 from ..circuit.wiring import numbers_of
 from ..errors import Faults, NeurodriverError, near, quoted
+from ..model.plasticity import Plasticity
 from ..model.rule_columns import misfits, shared_numbers
 from ..model.synapse_traces import taus
 from ..state.synapses import SynapseNames, Synapses
 from . import live
 from .divided import Divided
+from .live_connections import LiveConnections
 from .synapse_calls import ready_call
-from .synapse_choice import Numbers, SynapseChoice
-from .synapse_summaries import Ends
+from .synapse_choice import Ends, Numbers
 
 if TYPE_CHECKING:
     from .simulation import Simulation
 
 
-class LearningConnections(SynapseChoice):
+class LearningConnections(LiveConnections):
     """Connections that learn. An LPU makes these objects: ``lpu["learning"]``.
 
     What is read when n steps are done holds all that the synapses saw in steps before n. What is
@@ -50,6 +51,9 @@ class LearningConnections(SynapseChoice):
     >>> lpu["learning"].learn(False)  # doctest: +SKIP
     """
 
+    _simulation: Callable[[], Simulation | Divided]
+    _copy: int | None
+
     def __init__(
         self,
         simulation: Callable[[], Simulation | Divided],
@@ -57,7 +61,7 @@ class LearningConnections(SynapseChoice):
         name: str,
         copy: int | None = None,
     ) -> None:
-        self._simulation, self._scope, self.name, self._copy = simulation, scope, name, copy
+        self._put(_simulation=simulation, _scope=scope, name=name, _copy=copy)
 
     @property
     def _circuit(self) -> Circuit:
@@ -65,9 +69,15 @@ class LearningConnections(SynapseChoice):
         return simulation.circuit if isinstance(simulation, Divided) else simulation.program.circuit
 
     @property
-    def _time(self) -> float:
+    def _rule(self) -> Plasticity:
+        rule = self._links.plasticity
+        assert rule is not None
+        return rule
+
+    def _attributes(self) -> dict[str, Any]:
         simulation = self._simulation()
-        return simulation.step * simulation.dt
+        time = simulation.step * simulation.dt
+        return super()._attributes() | {"rule": repr(self._rule), "time": time}
 
     @property
     def _links(self) -> Connections:
@@ -244,11 +254,18 @@ class LearningConnections(SynapseChoice):
         return float(level[0])
 
     def _numbers(self, name: str, values: ArrayLike, count: int) -> NDArray[np.float64]:
-        return live.numbers_of(values, (count,), f"'{self.name}', '{name}'")
+        plain = self._plain(name, values)
+        return live.numbers_of(plain, (count,), f"'{self.name}', '{name}'")
 
     def _check_name(self, synapses: Synapses, name: str) -> None:
-        if name in synapses.names:
-            return
+        if name not in synapses.names:
+            raise NeurodriverError(self._unknown(name))
+
+    def _readable(self) -> tuple[str, ...]:
+        return (*self.names, *self._rule.doses())
+
+    def _unknown(self, name: str) -> str:
+        synapses = self._synapses()
         known = ", ".join((*synapses.names, *synapses.rule.doses()))
         if name in synapses.rule.values:
             what = f"'{name}' is one number of the rule, {synapses.rule.values[name]:g}; "
@@ -267,7 +284,7 @@ class LearningConnections(SynapseChoice):
             what = f"'{name}' is '{variable}' of component {quoted(str(uid))}; read it there"
         else:
             what = f"synapses have no '{name}'{near(name, synapses.names)}"
-        raise NeurodriverError(f"'{self.name}': {what}; they have: {known}")
+        return f"'{self.name}': {what}; they have: {known}"
 
     def _check_values(
         self, synapses: Synapses, name: str, which: Numbers, values: NDArray[np.float64]

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..errors import NeurodriverError
 from .divided import Divided
 from .live_learning import LearningConnections
-from .synapse_summaries import Ends
+from .synapse_choice import Ends
 
 
 class CopiedLearningConnections(LearningConnections):
@@ -111,8 +111,9 @@ class CopiedLearningConnections(LearningConnections):
         level = name in self._rule.doses()
         count = 1 if level else len(copies[0]._which(at, of))
         wanted = (len(copies),) if level else (len(copies), count)
+        plain = self._plain(name, values)
         try:
-            numbers = np.broadcast_to(np.asarray(values, np.float64), wanted)
+            numbers = np.broadcast_to(np.asarray(plain, np.float64), wanted)
         except (TypeError, ValueError):
             what = "(copies,)" if level else "(copies, m)"
             want = f"numbers that NumPy broadcasts to {what} = {wanted}"

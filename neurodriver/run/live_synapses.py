@@ -14,6 +14,7 @@ from ..model.texts import looped_accesses
 from ..plan.arrays import Key, ReceptorOwner
 from ..plan.sums.listed import ListedConnections
 from .live_connections import Changed, LiveConnections, Now
+from .synapse_choice import Ends
 
 if TYPE_CHECKING:
     from .simulation import Simulation
@@ -38,6 +39,8 @@ class LoopedConnections(LiveConnections):
         As `LiveConnections` takes them.
     """
 
+    _simulation: Callable[[], Simulation]
+
     def __init__(
         self,
         simulation: Callable[[], Simulation],
@@ -47,7 +50,7 @@ class LoopedConnections(LiveConnections):
         changed: Changed,
     ) -> None:
         super().__init__(now, number, name, changed)
-        self._simulation = simulation
+        self._put(_simulation=simulation)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -55,23 +58,23 @@ class LoopedConnections(LiveConnections):
         own = [name for plan, *_ in self._plans() for name in plan.written]
         return tuple(dict.fromkeys([*super().names, *own]))
 
-    def get(self, name: str = "weight") -> NDArray[np.float64]:
+    def get(self, name: str = "weight", of: Ends | None = None) -> NDArray[np.float64]:
         """Return a number or a variable of each connection, (m,)."""
         parts = [(key, rows, ranks) for key, rows, ranks in self._places(name)]
         if not parts:
-            return super().get(name)
+            return super().get(name, of)
         out = np.zeros(len(self), self._one().program.dtype)
         for key, rows, ranks in parts:
             out[ranks] = self._one().backend.live.read(key, rows)
-        return out
+        return out if of is None else out[self.between(*self._ends(of))]
 
-    def set(self, name: str, values: ArrayLike) -> None:
+    def set(self, name: str, values: ArrayLike, *, at: Any = None, of: Ends | None = None) -> None:
         """Set a variable of each connection, or a number as `LiveConnections.set` does.
 
         Parameters
         ----------
-        values : float or (m,) array
-            Finite.
+        values, at, of
+            As `LiveConnections.set` takes them.
 
         Raises
         ------
@@ -80,9 +83,9 @@ class LoopedConnections(LiveConnections):
         """
         parts = list(self._places(name))
         if not parts:
-            super().set(name, values)
+            super().set(name, values, at=at, of=of)
             return
-        numbers = self.checked(name, values, len(self))
+        numbers = self.changed(name, values, at, of)
         for key, rows, ranks in parts:
             self._one().backend.live.write(key, numbers[ranks], rows)
 

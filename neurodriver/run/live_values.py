@@ -15,7 +15,7 @@ from ..arguments import one_or_several, some, text
 from ..circuit.circuit import Circuit
 from ..circuit.plastic import learning_connections
 from ..circuit.validate import checked
-from ..errors import NeurodriverError, StateError
+from ..errors import NeurodriverError, RequestError, StateError
 from ..inputs.base import Input
 from ..plan.copies import Variants
 from ..plan.program import Program
@@ -105,12 +105,17 @@ class LiveValues(Begun, ABC):
         return self.program.circuit if self._divided is None else self.circuit
 
     def _learns(self, name: str) -> bool:
-        """Whether connections that learn are called so, and no component, population or model."""
+        """Whether connections that learn are called so, and nothing else; refuse other ones."""
         own = self.circuit
-        if name not in [links.name for links in learning_connections(own)]:
-            return False
         others = {*own.populations, *(group.name for group in own.groups)}
-        return name not in others and own.find([name])[0] < 0
+        if name in others or own.find([name])[0] >= 0:
+            return False
+        if name in [links.name for links in learning_connections(own)]:
+            return True
+        if name in self.connections:
+            say = "connections that do not learn are called so, and no component"
+            raise RequestError(f"'{name}': {say}; write lpu.connections['{name}']")
+        return False
 
     def _learning(self, name: str) -> LearningConnections:
         kind = LearningConnections if self.variants is None else CopiedLearningConnections
@@ -233,9 +238,9 @@ class LiveValues(Begun, ABC):
         before = self.inputs, self.recorders
         if inputs is not None:
             listed = one_or_several(inputs, Input, "inputs")
-            self.inputs = [one.in_random_namespace(self.random_namespace) for one in listed]
+            self._now(inputs=[o.in_random_namespace(self.random_namespace) for o in listed])
         if record is not None:
-            self.recorders = recorders_of(record)
+            self._now(recorders=recorders_of(record))
         try:
             for source in self.inputs:
                 if source not in before[0]:
@@ -245,7 +250,7 @@ class LiveValues(Begun, ABC):
                     recorder.attach(self)
             self._compile_anew(self.current_circuit())
         except BaseException:
-            self.inputs, self.recorders = before
+            self._now(inputs=before[0], recorders=before[1])
             raise
 
     def _compile_with(self, group: int, name: str, column: np.ndarray) -> None:
@@ -283,7 +288,11 @@ class LiveValues(Begun, ABC):
             )
         variants = variants or self.current_variants()
         self.simulation = replaced(self.simulation, lambda: self.simulated(circuit, variants))
-        self.circuit, self.variants = circuit, variants
+        self._now(circuit=circuit, variants=variants)
+
+    def _now(self, **own: Any) -> None:
+        """Replace what users do not assign."""
+        vars(self).update(own)
 
 
 def recorders_of(record: Sequence[Any]) -> list[Recorder]:

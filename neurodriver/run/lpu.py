@@ -13,7 +13,7 @@ from typing import Any
 from numpy.typing import ArrayLike, DTypeLike
 
 from ..adapters import adapters
-from ..arguments import MANY_STEPS, mapping, one_or_several, truth, whole_number
+from ..arguments import mapping, one_or_several, truth
 from ..backends.base import Backend
 from ..backends.choice import Choice, begin_building, begin_drawing
 from ..circuit.batch import Batch, batch_of
@@ -26,10 +26,18 @@ from ..quantities import seconds
 from ..recorders.base import Recorder
 from ..results.sheets import axes_attribute
 from ..version import __version__
+from .assigned import check_assignment
 from .checkpoints import Checkpoints
 from .copies import check_inputs, seeds_attribute, variants_of
 from .division import division_of
-from .given import check_settings, circuit_in, command_line, dtype_name, whole_steps
+from .given import (
+    check_settings,
+    circuit_in,
+    command_line,
+    count_of_steps,
+    dtype_name,
+    whole_steps,
+)
 from .kept import Kept, kept_fields
 from .member import Attributes, Member
 from .needed import LPUDescription, PartsDescription, described
@@ -40,7 +48,7 @@ from .room import check_room
 from .saving import advance_saving
 from .simulation import Simulation
 from .single_phases import advance_phase, in_one_launch
-from .summary import lpu_html
+from .summary import lpu_html, lpu_text
 
 _MANAGED: ContextVar[str | None] = ContextVar("managed", default=None)
 
@@ -157,6 +165,12 @@ class LPU(Checkpoints):
     """
 
     _view: Any = None
+    _made = False
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if type(self) is LPU and self._made:
+            check_assignment(self, name)
+        super().__setattr__(name, value)
 
     def __init__(
         self,
@@ -200,7 +214,6 @@ class LPU(Checkpoints):
         self.random_namespace = (manager_id or "") if namespace is None else namespace
         given = [("LPU", inputs), *(("Batch", one) for one in ((copies and copies.inputs) or ()))]
         every = [one_or_several(some, Input, f"{who}: inputs") for who, some in given]
-        self.own_inputs: list[list[Input]]
         self.inputs, *self.own_inputs = (
             [one.in_random_namespace(self.random_namespace) for one in some] for some in every
         )
@@ -216,6 +229,7 @@ class LPU(Checkpoints):
         self.first_circuit, self.first_variants = self.circuit, self.variants
         self.attributes = {**self._provenance(dtype), **attributes}
         self.division = division_of(parts, devices, device, copies is not None, self.managed)
+        self._made = True
         if not self.managed:
             self.simulation = self.simulated(self.circuit, self.variants)
 
@@ -273,7 +287,7 @@ class LPU(Checkpoints):
 
         Recordings stay open for the next call. `finish` and `close` end the run.
         """
-        steps = whole_number(steps, "LPU.advance: steps", most=MANY_STEPS)
+        steps = count_of_steps(steps, "LPU.advance: steps")
         self.simulation.advance(steps, progress)
 
     def advance_phase(self) -> None:
@@ -392,8 +406,8 @@ class LPU(Checkpoints):
         """
         return described(self.simulation)
 
-    def _repr_html_(self) -> str:
-        return lpu_html(self)
+    __repr__ = lpu_text
+    _repr_html_ = lpu_html
 
     def finish(self) -> None:
         """Write out and close the recordings; the next run goes on with them."""

@@ -133,12 +133,15 @@ def _check_uids(bad: Sequence[str], uids: Sequence[str], variable: str, lenient:
 
 def _nobody(variable: str, models: Sequence[type[NDComponent]]) -> RequestError:
     """Return the error for a variable that none of some models updates."""
-    updated = sorted({v for m in models if m.__module__ != POOLS for v in (*m.updates, *m.pools)})
-    hint = near(variable, updated)
+    own = [m for m in models if m.__module__ != POOLS]
+    updated = sorted({v for m in own for v in (*m.updates, *m.pools)})
+    states = sorted({v for m in own if not m.runtime.instance for v in m.states} - {*updated})
+    hint = near(variable, [*updated, *states])
     for model in models:
         if variable in model.states:
             hint = f"; to record this state of {model.__name__}, name it in 'updates', too"
         if variable in model.pools:
             hint = "; it is a pool: name its groups, as in '<population>.<pool>/0', or None for all"
     among = ", ".join(updated) or "none"
+    among += f", and the states {', '.join(states)}" if states else ""
     return RequestError(f"record: no component updates '{variable}'{hint}; known are {among}")

@@ -1,28 +1,67 @@
-"""Which synapses of a set are meant: by their numbers, a mask, or their ends."""
+"""Connections with their ends, and which of them are meant: by numbers, a mask, or ends."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..circuit.circuit import Circuit, Connections
 from ..circuit.uids import uid_list
 from ..errors import NeurodriverError, RequestError, near, quoted
 from .named import likely_names
-from .synapse_summaries import Ends, SynapseSummaries
+from .named_values import NamedValues
 
 Numbers = NDArray[np.int64]
 
+Ends = tuple[Any, Any]
+"""Sources and targets: uids, a population, or None for all."""
 
-class SynapseChoice(SynapseSummaries):
-    """Connections that learn, of which some can be chosen."""
 
-    _scope: str | None
+class SynapseChoice(NamedValues):
+    """Connections with their ends, of which some can be chosen."""
+
+    name: str
+    _scope: str | None = None
+
+    @property
+    @abstractmethod
+    def _circuit(self) -> Circuit:
+        """What is simulated."""
+
+    @property
+    @abstractmethod
+    def _links(self) -> Connections:
+        """The connections, or the rule that draws them."""
+
+    @abstractmethod
+    def _uids(self, ends: NDArray[np.int32]) -> NDArray[np.str_]:
+        """Return the uids of components."""
+
+    def __len__(self) -> int:
+        return len(self._links)
+
+    @property
+    def sources(self) -> NDArray[np.str_]:
+        """Uids of the presynaptic components, (m,)."""
+        return self._uids(self._links.expanded().source)
+
+    @property
+    def targets(self) -> NDArray[np.str_]:
+        """Uids of the postsynaptic components, (m,)."""
+        return self._uids(self._links.expanded().target)
+
+    @property
+    def delays(self) -> NDArray[np.float64]:
+        """Latencies in seconds, (m,)."""
+        links = self._links.expanded()
+        return np.broadcast_to(np.asarray(links.delay, np.float64), (len(links),))
 
     def between(self, sources: Any = None, targets: Any = None) -> Numbers:
         """Return the numbers of the synapses from some components to some, ascending."""
-        links = self._links
+        links = self._links.expanded()
         chosen = np.ones(len(links), bool)
         for given, ends in ((sources, links.source), (targets, links.target)):
             if given is not None:

@@ -1,4 +1,4 @@
-"""Synapses that learn as counts, means and tables."""
+"""Connections as counts, means and tables."""
 
 from __future__ import annotations
 
@@ -8,43 +8,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..circuit.circuit import Circuit
 from ..circuit.plastic import varied, widest
 from ..circuit.selection import population_names
-from ..model.plasticity import Plasticity
 from ..results.export import needed
-from .live_connections import LiveConnections
+from .synapse_choice import Ends, SynapseChoice
 
 if TYPE_CHECKING:
     import pandas
     import xarray
 
-Ends = tuple[Any, Any]
-"""Sources and targets: uids, a population, or None for all."""
 
-
-class SynapseSummaries(LiveConnections):
-    """Connections that learn, as counts, means and tables."""
+class SynapseSummaries(SynapseChoice):
+    """Connections as counts, means and tables."""
 
     @abstractmethod
     def get(self, name: str = "weight", of: Ends | None = None) -> NDArray[np.float64]:
         """Return a number of each synapse."""
-
-    @property
-    @abstractmethod
-    def _circuit(self) -> Circuit:
-        """What is simulated."""
-
-    @property
-    @abstractmethod
-    def _time(self) -> float:
-        """Simulated time in seconds."""
-
-    @property
-    def _rule(self) -> Plasticity:
-        rule = self._links.plasticity
-        assert rule is not None
-        return rule
 
     def histogram(
         self, bins: int | ArrayLike = 20, name: str = "weight", of: Ends | None = None
@@ -75,9 +54,10 @@ class SynapseSummaries(LiveConnections):
 
     def _limits(self) -> tuple[float, float] | None:
         """Return the least and the greatest bound of the weights."""
-        rule, own = self._rule, varied(self._links)
-        if rule.bounds is None or rule.limits is None:
+        rule = self._links.plasticity
+        if rule is None or rule.bounds is None or rule.limits is None:
             return None
+        own = varied(self._links)
         low, high = (
             self.get(one) if isinstance(one, str) and one in own else np.asarray(shared)
             for one, shared in zip(rule.bounds, rule.limits, strict=True)
@@ -89,7 +69,7 @@ class SynapseSummaries(LiveConnections):
 
         Components without a name of a population are in one that is called like their model.
         """
-        values, links = self.get(name), self._links
+        values, links = self.get(name), self._links.expanded()
         labels = population_names(self._circuit)
         populations, code = np.unique(labels, return_inverse=True)
         pair = code[links.source].astype(np.int64) * len(populations) + code[links.target]
@@ -130,4 +110,5 @@ class SynapseSummaries(LiveConnections):
         return xr.Dataset(data, ends, self._attributes())
 
     def _attributes(self) -> dict[str, Any]:
-        return {"connections": self.name, "rule": repr(self._rule), "time": self._time}
+        """Return what tables tell of the connections as a whole."""
+        return {"connections": self.name}

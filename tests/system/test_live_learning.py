@@ -175,6 +175,8 @@ def test_some_synapses_are_set() -> None:
         )
         assert np.array_equal(part.between(uid, part.targets[10]), np.flatnonzero(both))
         assert np.array_equal(lpu.connections["learning"].get("weight"), part.get("weight"))
+        part.weight = part.weight / 2
+        assert np.array_equal(part.get(), lpu["learning"].weight)
         assert part.delays.max() <= 8 * DT and "learn by Tiring" in repr(part)
 
 

@@ -167,3 +167,83 @@ def test_arrivals_too_large_for_small_weights_are_refused(small: float) -> None:
     expected, _ = run(spiking(1e6), 200)
     found, _ = run(spiking(1e6), 100, wrong, 100)
     assert np.array_equal(found, expected) and np.ptp(expected) > 1.0
+
+
+def test_numbers_of_connections_are_attributes() -> None:
+    """Reading and assigning does what get and set do; an unknown name is refused."""
+    with nd.LPU(spiking(1.0), DT) as lpu:
+        links = lpu.connections["spike_state -> exc"]
+        links.weight *= 2.5
+        assert set(lpu.connections["spike_state -> exc"].weight) == {2.5} and "weight" in dir(links)
+        with pytest.raises(nd.NeurodriverError, match="these values are a copy"):
+            links.weight[3] = 1.0
+        with pytest.raises(nd.NeurodriverError, match=r"no 'wieght'.*mean 'weight'"):
+            links.wieght = 1.0
+        with pytest.raises(AttributeError, match=r"no 'wieght'.*mean 'weight'"):
+            _ = links.wieght
+
+
+@pytest.mark.parametrize(
+    ("name", "match"),
+    [
+        ("bogus", "no attribute is called 'bogus'"),
+        ("recorder", "mean 'recorders'"),
+        ("inputs", r"run\(inputs=...\)"),
+        ("dt", "make a new LPU"),
+    ],
+)
+def test_attributes_that_an_lpu_does_not_have(name: str, match: str) -> None:
+    """An assignment that would change nothing is refused; a class of a user may have its own."""
+
+    class Own(nd.LPU):
+        pass
+
+    with nd.LPU(spiking(1.0), DT) as lpu, Own(spiking(1.0), DT) as own:
+        with pytest.raises(AttributeError, match=match):
+            setattr(lpu, name, 1)
+        own.bogus = 1
+
+
+def test_values_of_an_input_in_use() -> None:
+    """They are not assigned, but for a class of a user."""
+
+    class Own(nd.StepInput):
+        pass
+
+    step, own = (kind("I", ["LeakyIAFExpCurrent/0"], 1.0) for kind in (nd.StepInput, Own))
+    with nd.LPU(spiking(1.0), DT, [step, own]) as lpu:
+        with pytest.raises(AttributeError, match=r"'value' cannot be assigned.*run\(inputs"):
+            lpu.inputs[0].value = 600.0
+        lpu.inputs[1].gain, lpu.inputs[0].on = 2.0, False
+
+
+@pytest.mark.parametrize("drawn", [False, True])
+def test_some_connections_are_read_and_set(drawn: bool) -> None:
+    """By numbers, by a mask, by their ends; tables have what each of them has."""
+    name = "loop" if drawn else "spike_state -> exc"
+    with nd.LPU(spiking(1.0, drawn=drawn), DT) as lpu:
+        links = lpu.connections[name]
+        links.set("weight", [2.0, 3.0], at=[0, -1])
+        uid = links.sources[300]
+        links.set("weight", 4.0, of=(uid, None))
+        mine = links.sources == uid
+        assert set(links.get(of=(uid, None))) == {4.0} and mine.sum() == (links.weight == 4.0).sum()
+        expected = np.ones(len(links))
+        expected[[0, -1]] = 2.0, 3.0
+        expected[mine] = 4.0
+        assert np.array_equal(links.weight, expected)
+        columns = links.columns()
+        assert list(columns) == ["pre", "post", "delay", "weight"]
+        assert np.array_equal(columns["weight"], expected)
+        assert links.histogram(4)[0].sum() == len(links)
+        model = "LeakyIAFExpCurrent"
+        assert links.means() == pytest.approx({(model, model): expected.mean()})
+        with pytest.raises(nd.NeurodriverError, match="a number or 2 of them"):
+            links.set("weight", [1.0, 2.0, 3.0], at=[0, 1])
+
+
+def test_connections_are_no_components() -> None:
+    """The error says where they are."""
+    with nd.LPU(spiking(1.0, drawn=True), DT) as lpu:
+        with pytest.raises(nd.NeurodriverError, match=r"write lpu.connections\['loop'\]"):
+            lpu["loop"]

@@ -194,7 +194,8 @@ def test_the_page(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     said = re.fullmatch(
         r"circuit: 1,000 LeakyIAFExpCurrent; ([\d,]+) connections\s+(\d+) spikes\s+"
-        r"circuit: 1,000 LeakyIAFExpCurrent; 80,000 connections\n",
+        r"circuit: 1,000 LeakyIAFExpCurrent; 80,000 connections\s+"
+        r"\['exc/0' 'exc/0' 'exc/5'\] \['inh/0' 'inh/1' 'exc/3'\] \[85\. 95\. 80\.\]\n",
         done.stdout,
     )
     assert said, done.stdout

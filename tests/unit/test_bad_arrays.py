@@ -32,7 +32,7 @@ def links(
         (links("g", "I", [3, 4], [0]), ["2 sources", "1 targets"]),
         (links("g", "I", [3, 5], [0, -1]), ["source is 5", "0 to 4", "target is -1", "2 faults"]),
         (links("g", "I", [3], [2**40]), ["target is", "0 to 4"]),
-        (links("g", "I", [3.5], [0]), ["source must be whole numbers", "float64"]),
+        (links("g", "I", [3.5], [0]), ["source must be whole numbers or uids", "float64"]),
         (links("g", "I", [[3]], [0]), ["source must be", "(1, 1)"]),
         (links("g", "I", [3], [0], [0.0, 1.0]), ["'delay'", "expected a number or 1", "(2,)"]),
         (links("g", "I", [3], [0], -1.0), ["'SynapseAMPA/0' -> 'LeakyIAF/0'", "'delay'", "-1 s"]),

@@ -130,7 +130,7 @@ def test_one_to_one_needs_equal_numbers() -> None:
     [
         ("1", ["a finite number or a distribution", "'1'"]),
         (math.nan, ["finite", "nan"]),
-        (np.ones(3), ["a finite number or a distribution"]),
+        (np.ones(3), ["a finite number or a distribution", "an array of shape (3,)"]),
         (Normal(1.0, -1.0), ["'sd' must be finite and at least 0", "-1"]),
         (Normal(1.0, 1.0, multiple_of=-2.0), ["'multiple_of' must be finite and at least 0", "-2"]),
         (Normal(math.inf, 1.0), ["'mean' must be finite"]),

@@ -186,7 +186,7 @@ RUN = {
     "docs/batches.md": r"\[(\d{4}(, )?){8}\]\n",
     "docs/error-driven.md": r"\[1\.[^\]]* 0\. *\]\n\(10, 10\) \(100, 25\)\n"
     r"Go \[0\.[1-9]\d* +0\.0\d*\]\nNoGo \[0\.0\d* +0\.[1-9]\d*\]\n",
-    "docs/inputs.md": r"-\d+\.\d+\n\d+ spikes\n\[-\d+\.\d+\]\n",
+    "docs/inputs.md": r"\[0.0051 0.0091\] \[0.0071\]\n-\d+\.\d+\n\d+ spikes\n3\n\[-\d+\.\d+\]\n",
     "docs/living.md": r"True\nTrue\nring/\d+ ring/\d+ 0.0015 65.61\nTrue\n",
     "docs/migration.md": "",
     "docs/parts.md": "",

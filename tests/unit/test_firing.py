@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import neurodriver as nd
 from neurodriver.errors import NeurodriverError
-from neurodriver.results.firing import activity, count_dispersion, described
+from neurodriver.results import train_measures
+from neurodriver.results.firing import Activity, activity, count_dispersion, described
 
 RNG = np.random.default_rng(5)
 
@@ -89,3 +92,40 @@ def test_text() -> None:
 def test_mistakes(given: tuple, said: str) -> None:
     with pytest.raises(NeurodriverError, match=said):
         activity(*given)
+
+
+def test_spikes_of_a_recording_are_given_whole(tmp_path: Path) -> None:
+    """They know their populations and their time; as columns they say the same."""
+    sources = [nd.Population("PoissonSource", 5, name=name, rate=200.0) for name in "ab"]
+    with nd.LPU(nd.Circuit(sources), 1e-3) as lpu:
+        spikes = lpu.run(duration=0.5, record=["spike_state"]).recording.spikes
+    assert dict(spikes)["time"].size == len(spikes) > 0
+    given = {"populations": spikes.populations, "stop": 0.5}
+    whole = activity(spikes)
+    assert [one.population for one in whole] == ["a", "b"]
+
+    def same(one: list[Activity], other: list[Activity]) -> bool:
+        return repr(one) == repr(other)
+
+    assert same(whole, activity(spikes.time, spikes.index, **given))
+    assert same(whole, activity(**spikes, **given))
+    assert same(activity(spikes["b"]), whole[1:])
+    rates = train_measures(spikes)["b"]["rate"]
+    assert np.array_equal(rates, train_measures(**spikes, **given)["b"]["rate"])
+    assert nd.plot_populations(spikes, whole, spikes.populations, tmp_path / "f.png").exists()
+
+
+def test_what_spikes_do_not_know() -> None:
+    """It is named: a window of time is no whole recording, and columns know nothing."""
+    source = nd.Population("PoissonSource", 5, name="a", rate=200.0)
+    with nd.LPU(nd.Circuit([source]), 1e-3) as lpu:
+        spikes = lpu.run(duration=0.5, record=["spike_state"]).recording.spikes
+    for call, match in (
+        (lambda: activity(spikes.between(0.1, 0.2)), "stop is missing"),
+        (lambda: activity(spikes, {"a": [1]}), "write activity.spikes, populations="),
+        (lambda: activity([0.1], [0]), "populations is missing"),
+        (lambda: activity([0.1]), "index is missing"),
+        (lambda: activity({"time": [0.1]}), "the spikes have no index"),
+    ):
+        with pytest.raises(NeurodriverError, match=match):
+            call()

@@ -186,6 +186,17 @@ def test_file(tmp_path: Path) -> None:
     one.close()
 
 
+def test_metadata_may_be_a_group(tmp_path: Path) -> None:
+    """Its attributes tell the time step, as those of a data set do."""
+    with h5py.File(tmp_path / "in.h5", "w") as file:
+        file.create_group("metadata").attrs["dt"] = 1e-3
+        file["I/uids"], file["I/data"] = [b"n"], np.ones((3, 1))
+    one = FileInput(tmp_path / "in.h5")
+    assert one.targets == [("I", ("n",))]
+    with pytest.warns(CircuitWarning, match=r"taken every 0\.001 s"):
+        simulate(alone("LeakyIAF", IAF), DT, 5, one)
+
+
 def test_replay(tmp_path: Path) -> None:
     """Recorded spikes injected again drive a synapse as the neuron did, in the same steps."""
     circuit = Circuit.from_graph(graph({"s": node("LeakyIAF", IAF)}))
@@ -260,6 +271,7 @@ def test_user_input() -> None:
         (lambda: StepInput("I", ["a"], [1.0, 2.0]), r"a number or 1 of them, got shape \(2,\)"),
         (lambda: StepInput("I", ["a"], float("nan")), "finite, got nan"),
         (lambda: StepInput("I", ["a"], 1.0, float("nan")), "start and stop must be seconds"),
+        (lambda: StepInput("I", ["a"], 1.0, start=0.2, stop=0.1), "stop must not be before start"),
         (lambda: RampInput("I", ["a"], 0.0, 0.0, 1.0, 2.0), "duration must be positive"),
         (lambda: RampInput("I", ["a"], float("inf"), 1.0, 1.0, 2.0), "start must be finite"),
         (lambda: RampInput("I", ["a"], 0.0, 1.0, 1.0), "stop_value is missing"),
@@ -278,6 +290,11 @@ def test_user_input() -> None:
         (lambda: ArrayInput({"s": (["a"], ([-0.1], [0]))}), "not negative"),
         (lambda: Counting([("I", ["a"])], mode=3), "mode must be 0"),
         (lambda: FileInput("no/such/file.h5"), "no such file"),
+        (lambda: ArrayInput("I", ["a"], np.ones((3, 1))), r"mapping is needed.*got 'I'"),
+        (lambda: ArrayInput({"I": np.ones((3, 1))}), "'I' has no pair of uids and data, but nda"),
+        (lambda: ArrayInput({"I": (["a", "b", "c"], np.ones((3, 9)))}), "axes are exchanged"),
+        (lambda: ArrayInput({"s": (["a"], [[0.1, 0.2], [0, 0]])}), "events are a tuple"),
+        (lambda: ArrayInput({"I": (["a"], ([0.1], [0.2]))}), "rows as a list or an array"),
     ],
 )
 def test_wrong_arguments(make: Callable[[], Input], word: str) -> None:

@@ -73,6 +73,21 @@ def test_circuits_and_lpus(tmp_path: Path) -> None:
         shown = cells(lpu)
     assert {"StepInput", "I of 2", "V of all, spike_state of 1"} <= set(shown)
     assert any("LPU at 0.002 s: dt 0.0001 s, float64, seed 0" in text for text in shown)
+    assert "2 LeakyIAF; 0 connections; dt 0.0001 s, closed; float64, seed 0, cpu" in repr(lpu)
+
+
+def test_a_line_about_an_lpu_draws_nothing() -> None:
+    """Connections that a rule does not count are told by their number of projections."""
+    cells = nd.Population("LeakyIAFShiu", 40, name="cells")
+    links = [
+        nd.Projection(cells, cells, rule, "syn", name=name)
+        for name, rule in (("a", nd.FixedProbability(0.5)), ("b", nd.OneToOne()))
+    ]
+    with nd.LPU(nd.Circuit([cells], links), 1e-4) as lpu:
+        lpu.run(3)
+        text = repr(lpu)
+    assert "40 LeakyIAFShiu; 40 connections and those of 1 projections; dt" in text
+    assert "step 3 (0.0003 s)" in text
 
 
 def test_recordings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import pickle
+from typing import Any
 
 import numpy as np
 import pytest
 
 import neurodriver as nd
 from neurodriver.circuit.uids import uid_list
+from neurodriver.errors import TargetError
 
 NEURON = {
     "resting_potential": -65.0,
@@ -21,6 +23,7 @@ NEURON = {
     "refractory_period": 2.0,
 }
 MODEL = "LeakyIAFExpCurrent"
+GATED = {k: v for k, v in NEURON.items() if k != "time_constant"} | {"leak_conductance": 10.0}
 
 
 def population(count: int = 8, name: str = "exc", **params: object) -> nd.Population:
@@ -371,6 +374,51 @@ def test_inputs_and_recorders_take_populations() -> None:
         nd.MemoryRecorder([("V", circuit.select(population="nobody"))])
 
 
+@pytest.mark.parametrize("asked", [["V"], "V", [("V", "exc")], [("V", ["exc", "inh"])]])
+def test_recorders_take_names(asked: Any) -> None:
+    """The name of a variable means all that have it, the name of a population its components."""
+    exc, inh = population(), population(3, "inh")
+    recorder = nd.MemoryRecorder(asked)
+    with nd.LPU(nd.Circuit([exc, inh]), 1e-4, recorders=[recorder]) as lpu:
+        lpu.run(3)
+    both = [*exc.uids, *inh.uids]
+    assert recorder.recording.V.uids == (both if asked != [("V", "exc")] else [*exc.uids])
+
+
+def test_a_component_is_meant_before_a_population() -> None:
+    """Where both are called so."""
+    exc = population()
+    one = nd.Circuit([nd.Population(exc.model, 2, uids=["a", "exc"], name="exc", **NEURON)])
+    with nd.LPU(one, 1e-4) as lpu:
+        assert lpu.run(3, record=[("V", "exc")]).recording.V.uids == ["exc"]
+
+
+def test_one_fault_of_a_distribution_is_told_once() -> None:
+    with pytest.raises(nd.CircuitError, match="'sd' must be finite") as told:
+        population(initV=nd.Normal(-50.0, -60.0))
+    assert "the bounds leave" not in str(told.value)
+    with pytest.raises(nd.CircuitError, match=r"at least 0 \(got -3\)"):
+        exc = nd.Population("LeakyIAFExpConductance", 2, **GATED)
+        nd.Circuit([exc], [nd.Projection(exc, exc, nd.AllToAll(), "inh", weight=-3.0)])
+
+
+def test_what_can_be_recorded_is_listed() -> None:
+    """Variables, and states that a model does not update: they are recorded all the same."""
+    with nd.LPU(nd.Circuit([population()]), 1e-4) as lpu:
+        assert lpu.run(3, record=["I_exc"]).recording.I_exc.shape == (3, 8)
+        with pytest.raises(AttributeError, match="attribute 'V'; recorded: I_exc"):
+            _ = lpu.recording.V
+        with pytest.raises(nd.NeurodriverError, match=r"mean 'I_exc'.*states I_exc, I_inh,"):
+            lpu.run(3, record=["I_ex"])
+
+
+def test_inputs_take_populations_and_not_their_names() -> None:
+    """An input does not know the circuit when it is made; the error says what to give."""
+    exc = population()
+    with pytest.raises(TargetError, match="'exc'; it names a population: give the object"):
+        nd.LPU(nd.Circuit([exc]), 1e-4, nd.StepInput("I", "exc", 1.0))
+
+
 def test_populations_of_other_circuits() -> None:
     model = population().model
     plain = nd.Circuit.from_arrays([(model, 4, NEURON, None)])
@@ -399,6 +447,38 @@ def test_wrong_arguments_of_a_projection() -> None:
         nd.Projection(exc, exc, nd.AllToAll(), weigth=1.0)
     with pytest.raises(TypeError, match=r"Projection\(\).*missing"):
         nd.Projection("spike_state", "exc", nd.AllToAll)
+
+
+def test_connections_between_uids() -> None:
+    """They are those between numbers of components; an unknown uid is told of with a near one."""
+    exc, inh = population(), population(3, "inh")
+
+    def joined(source: Any, target: Any) -> nd.Circuit:
+        links = nd.Connections("spike_state", "exc", source, target, 1e-3, {"weight": 3.0})
+        return nd.Circuit([exc, inh], [links])
+
+    named = joined(["exc/1", "inh/2"], np.array(["inh/0", "exc/0"]))
+    assert named.digest == joined([1, 10], [8, 0]).digest
+    with pytest.raises(nd.CircuitError, match=r"target: no component 'inh/3' .did you mean 'inh/"):
+        joined(["exc/1"], ["inh/3"])
+
+
+def test_wrong_arguments_of_connections() -> None:
+    for given, more, says in (
+        (("s", "exc", [0], [1]), {"weight": 3.0}, "data={'weight': 3.0}"),
+        (("s", "exc", [0], [1]), {"dalay": 3.0}, "mean 'delay'"),
+        (("s", "exc", [0], [1], 1e-3, 3.0), {}, "data must be a mapping"),
+    ):
+        with pytest.raises(nd.NeurodriverError, match=says):
+            nd.Connections(*given, **more)
+    exc = population()
+    for name, says in (
+        ("weight", r"\(8, 8\).*nd.Connections, or set by lpu"),
+        ("delay", r"nd.Con"),
+    ):
+        with pytest.raises(nd.CircuitError, match=says):
+            some = {name: np.ones((8, 8))}
+            nd.Circuit([exc], [nd.Projection(exc, exc, nd.AllToAll(), "exc", **some)])
 
 
 def test_a_population_that_is_not_there() -> None:

@@ -164,6 +164,28 @@ def test_connections_and_projections() -> None:
         nd.Circuit.from_arrays(groups, [links])
 
 
+@pytest.mark.parametrize(("unit", "text"), [("mA", "mA"), ("kg", "1 kg"), ("kg/s", "1 kg s^-1")])
+def test_units_are_told_by_usual_names(unit: str, text: str) -> None:
+    assert str(dimension(unit)) == text
+
+
+def test_weights_that_are_set() -> None:
+    """In the unit of the access; without one, no quantity is taken."""
+    sources, jumps = nd.Population("SpikeSource", 2, name="s"), nd.Population(Jumps, 2, name="j")
+    links = nd.Projection(sources, jumps, nd.AllToAll(), "spike_state", name="own")
+    exc = nd.Population("LeakyIAFShiu", 2, name="exc")
+    plain = nd.Projection(sources, exc, nd.AllToAll(), "kick", name="plain")
+    learns = nd.Projection(
+        sources, exc, nd.AllToAll(), "syn", name="learns", plasticity=nd.PairSTDP(w_max=9.0)
+    )
+    with nd.LPU(nd.Circuit([sources, jumps, exc], [links, plain, learns]), 1e-3) as lpu:
+        lpu.connections["own"].weight = 5.0 * u.uV
+        assert lpu.connections["own"].weight == pytest.approx(5e-3)
+        for name, say in (("own", "in mV"), ("plain", "without"), ("learns", "without")):
+            with pytest.raises(UnitError, match=f"'{name}', 'weight': must be .*{say}.*4.0 second"):
+                lpu.connections[name].weight = 4.0 * u.s
+
+
 def test_graphs() -> None:
     """Attributes of nodes and edges."""
     graph = nx.MultiDiGraph()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
@@ -13,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
-from support import AMPA, DT, alone, build, node, simulate
+from support import AMPA, DT, IAF, alone, build, node, simulate
 
-from neurodriver import BernoulliInput, Input, NoiseInput, PoissonInput
+from neurodriver import LPU, BernoulliInput, Circuit, Input, NoiseInput, PoissonInput, Population
 from neurodriver.errors import InputError
 from neurodriver.inputs.base import EventChunk
 from neurodriver.inputs.draws import GUIDE, poisson_table
@@ -97,6 +98,27 @@ def test_seeds_variables_and_kinds_differ() -> None:
     for i in range(4):
         for j in range(i):
             near(float((found[i] == found[j]).mean()), 0.5, 0.5 / math.sqrt(found[i].size))
+
+
+@pytest.mark.parametrize(
+    ("second", "told"),
+    [
+        (lambda: NoiseInput("I", ["a", "b"], mean=2.0, sigma=1.0), True),
+        (lambda: NoiseInput("I", ["a", "b"], mean=2.0, sigma=1.0, seed=4), False),
+        (lambda: NoiseInput("I", ["b"], sigma=1.0), True),
+        (lambda: NoiseInput("I", ["c"], sigma=1.0), False),
+        (lambda: NoiseInput("I", ["a"], sigma=1.0, start=0.5), False),
+        (lambda: PoissonInput("I", ["a"], 5.0), False),
+    ],
+)
+def test_inputs_that_draw_the_same_numbers(second: Callable[[], Input], told: bool) -> None:
+    """They are told of, where both are on at the same time."""
+    cells = Population("LeakyIAF", 3, uids=["a", "b", "c"], name="n", **IAF)
+    first = NoiseInput("I", ["a", "b"], sigma=3.0, stop=0.5)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        LPU(Circuit([cells]), DT, [first, second()]).close()
+    assert sum("draws the numbers of another" in str(one.message) for one in caught) == told
 
 
 @pytest.mark.parametrize("mean", [0.002, 0.1, 0.5, 0.6, 20.0, 400.0])
@@ -275,7 +297,7 @@ def test_span() -> None:
         time = np.arange(100) * DT
         start, stop = one.start, one.stop  # type: ignore[attr-defined]
         np.testing.assert_array_equal(on, np.flatnonzero((time >= start) & (time < stop)))
-    assert not rows(NoiseInput("I", UIDS, 1.0, start=1.0, stop=0.5), 0, 20_000).any()
+    assert not rows(NoiseInput("I", UIDS, 1.0, start=1.0, stop=1.0), 0, 20_000).any()
 
 
 @pytest.mark.parametrize("threads", [1, 2])

@@ -278,7 +278,8 @@ def test_requests() -> None:
     recorder = MemoryRecorder([("V", "n0"), ("g", ["a", "b"]), ("I", None)], 2)
     assert recorder.record == (("V", ("n0",)), ("g", ("a", "b")), ("I", None))
     with pytest.raises(RecordingError, match="pairs"):
-        MemoryRecorder(["V"])  # type: ignore[list-item]
+        MemoryRecorder([3])  # type: ignore[list-item]
+    assert MemoryRecorder(["V"]).record == MemoryRecorder("V").record == (("V", None),)
     for interval in (0, -1, 1.5, True):
         with pytest.raises(RecordingError, match="sample_interval"):
             MemoryRecorder([], interval)  # type: ignore[arg-type]

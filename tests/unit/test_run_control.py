@@ -169,3 +169,21 @@ def test_inputs_of_one_class_are_numbered() -> None:
     """Names tell inputs apart."""
     inputs = [nd.StepInput("I", CELLS, 1.0), nd.StepInput("I", CELLS, 2.0)]
     assert [name for name, _ in switchable(inputs)] == ["StepInput I 0", "StepInput I 1"]
+
+
+@pytest.mark.parametrize("call", ["run", "advance", "begin"])
+@pytest.mark.parametrize("steps", [200.0, 0.1, np.float64(3.0)])
+def test_a_number_of_steps_is_whole(call: str, steps: Any) -> None:
+    """A float was meant as a time, which has a name."""
+    with nd.LPU(CIRCUIT, 1e-3) as lpu:
+        with pytest.raises(NeurodriverError, match=r"whole number, got .*run\(duration=...\)"):
+            getattr(lpu, call)(steps)
+        assert lpu.step == 0
+
+
+def test_a_duration_without_a_step() -> None:
+    """It is refused, unless it is 0."""
+    with nd.LPU(CIRCUIT, 1e-3) as lpu:
+        with pytest.raises(NeurodriverError, match=r"0.0004 is less than half a step"):
+            lpu.run(duration=4e-4)
+        assert lpu.run(duration=0.0).run(duration=6e-4).step == 1

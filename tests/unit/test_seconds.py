@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from support import spiking_network
 
-from neurodriver import Circuit, Connections, FixedProbability, Projection
+from neurodriver import Circuit, Connections, FixedProbability, Population, Projection
 from neurodriver.errors import CircuitWarning
 from neurodriver.model.library import shipped
 from neurodriver.plan.compile import compile_circuit
@@ -53,7 +53,7 @@ def test_a_step_in_milliseconds() -> None:
     assert len(texts) == len(set(texts)) == len(circuit.groups)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        compile_circuit(circuit, 9e-2)
+        compile_circuit(circuit, 4e-3)
 
 
 def test_a_step_of_a_millisecond() -> None:
@@ -64,4 +64,26 @@ def test_a_step_of_a_millisecond() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         compile_circuit(circuit, 1e-3)
-        compile_circuit(network(0.0, drawn=True), 1.0)
+        compile_circuit(network(0.0, drawn=True), 4e-3)
+
+
+@pytest.mark.parametrize(
+    ("population", "match"),
+    [
+        (Population("LeakyIAFExpCurrent", 3, **NEURON), "time_constant = 10 ms is shorter"),
+        (Population("Izhikevich", 3), "Izhikevich fires once at most in a step of dt = 0.1"),
+        (Population("PoissonSource", 3, rate=5.0), ""),
+        (Population("GradedNeuron", 3, bias=0.0, time_constant=200.0), ""),
+    ],
+    ids=["decays", "spikes", "source", "slow"],
+)
+def test_a_step_that_is_longer_than_what_happens_in_it(population: Population, match: str) -> None:
+    """It is told where a model takes no sub-steps; sources and slow models have no such step."""
+    circuit = Circuit([population])
+    if match:
+        with pytest.warns(CircuitWarning, match=f"{match}.*dt is in seconds, 0.1 ms is dt=1e-4"):
+            compile_circuit(circuit, 0.1)
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        compile_circuit(circuit, 0.1)
