@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 import neurodriver as nd
 from neurodriver.model.library import shipped
@@ -149,6 +150,26 @@ def synapses(at: Scaled, populations: dict[str, range], target: int, source: int
 
 
 # %%
+def rate_of_neuron(mean: NDArray[np.float64], sd: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the rate of a neuron, Hz, from mean and standard deviation of its input, mV.
+
+    The integral of exp(x²)(1 + erf x) between reset and threshold (Brunel 2000,
+    doi:10.1023/A:1008925309027), both raised for the synapses' time constant (Fourcaud & Brunel
+    2002, doi:10.1162/089976602320264015).
+    """
+    from scipy.special import erfcx
+
+    tau, refractory = NEURON["time_constant"] * 1e-3, NEURON["refractory_period"] * 1e-3
+    raised = 1.4603545088095868 / np.sqrt(2) * np.sqrt(NEURON["tau_exc"] / NEURON["time_constant"])
+    span = NEURON["threshold"] - NEURON["resting_potential"]
+    high, low = (span - mean) / sd + raised, -mean / sd + raised
+    nodes, weights = np.polynomial.legendre.leggauss(60)
+    x = (high + low)[:, None] / 2 + (high - low)[:, None] / 2 * nodes
+    up, down = np.clip(x, 0.0, 25.0), np.minimum(x, 0.0)  # exp(25²) is a number still
+    integrand = np.where(x > 0, 2.0 * np.exp(up**2) - erfcx(up), erfcx(-down))
+    return 1.0 / (refractory + tau * np.sqrt(np.pi) * (integrand @ weights) * (high - low) / 2)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--scale", type=float, default=0.1, help="of sizes and in-degrees")

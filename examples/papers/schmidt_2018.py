@@ -50,7 +50,7 @@ from typing import Any
 import numpy as np
 import potjans_diesmann_2014 as microcircuit
 from numpy.typing import NDArray
-from scipy.special import erfcx, ndtr
+from scipy.special import ndtr
 
 import neurodriver as nd
 from neurodriver.results import activity
@@ -205,26 +205,8 @@ def mean_field(anatomy: Anatomy, steps: int = 400) -> Numbers:
     for _ in range(steps):
         mean = tau * (first @ rates + WEIGHT * to_mv * given)
         variance = tau * (second @ rates + (WEIGHT * to_mv) ** 2 * given)
-        rates += 0.1 * (_rate(mean, np.sqrt(variance)) - rates)
+        rates += 0.1 * (microcircuit.rate_of_neuron(mean, np.sqrt(variance)) - rates)
     return rates
-
-
-def _rate(mean: Numbers, sd: Numbers) -> Numbers:
-    """Return the rate of an integrate-and-fire neuron, Hz, with synapses of short time constant.
-
-    The integral of exp(x²)(1 + erf x) between reset and threshold (Brunel 2000,
-    doi:10.1023/A:1008925309027), both raised for the synapses' time constant (Fourcaud & Brunel
-    2002, doi:10.1162/089976602320264015).
-    """
-    tau, refractory = NEURON["time_constant"] * 1e-3, NEURON["refractory_period"] * 1e-3
-    raised = 1.4603545088095868 / np.sqrt(2) * np.sqrt(NEURON["tau_exc"] / NEURON["time_constant"])
-    span = NEURON["threshold"] - NEURON["resting_potential"]
-    high, low = (span - mean) / sd + raised, -mean / sd + raised
-    nodes, weights = np.polynomial.legendre.leggauss(60)
-    x = (high + low)[:, None] / 2 + (high - low)[:, None] / 2 * nodes
-    up, down = np.clip(x, 0.0, 25.0), np.minimum(x, 0.0)  # exp(25²) is a number still
-    integrand = np.where(x > 0, 2.0 * np.exp(up**2) - erfcx(up), erfcx(-down))
-    return 1.0 / (refractory + tau * np.sqrt(np.pi) * (integrand @ weights) * (high - low) / 2)
 
 
 @dataclass(frozen=True)
@@ -371,10 +353,8 @@ def _above_0(given: str) -> float:
     return float(given)
 
 
-def _parts(given: str) -> int | str:
-    if given == "auto" or (given.isdigit() and int(given)):
-        return given if given == "auto" else int(given)
-    raise argparse.ArgumentTypeError(f"a number from 1 on, or auto, is needed, got {given}")
+def _number(given: str) -> int | str:
+    return given if given == "auto" else int(_above_0(given))
 
 
 def main() -> None:
@@ -387,7 +367,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=_above_0, default=1.0)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--grid", action="store_true", help=f"weights of {GRID} steps: 4 bytes")
-    parser.add_argument("--parts", type=_parts, help="a number, or auto: one for each rank")
+    parser.add_argument("--parts", type=_number, help="a number, or auto: one for each rank")
     parser.add_argument("--devices", type=int, help="number of GPUs of this process")
     parser.add_argument("-o", "--output", type=Path, help="draw a figure")
     arguments = parser.parse_args()
@@ -405,12 +385,12 @@ def main() -> None:
 
         rank, ranks = COMM_WORLD.rank, COMM_WORLD.size
     count = ranks if arguments.parts == "auto" else arguments.devices or arguments.parts or 1
-    predicted = memory(anatomy, at, arguments.grid, count) / 2**30
     if rank == 0:
+        predicted = memory(anatomy, at, arguments.grid, count) / 2**30
         print(circuit)
         print(f"connections on a GPU that delivers spikes when due: {predicted:.2f} GiB")
     with nd.LPU(circuit, DT, inputs, [recorder], dtype="float32", **given) as lpu:
-        lpu.run(duration=START + arguments.seconds, progress=rank == 0)
+        lpu.run(duration=START + arguments.seconds, progress=True)
     if rank:
         return
     spikes = recorder.get("spike_state")

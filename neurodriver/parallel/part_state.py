@@ -84,7 +84,7 @@ class PartedState(Divided):
     _sends_again: bool
     """Whether rows that others have may have been changed."""
     _inside: bool
-    _closed: bool
+    _closed = False
     """Whether a slice has not been completed, so that parts are at different steps."""
 
     @abstractmethod
@@ -147,6 +147,11 @@ class PartedState(Divided):
         every = self._everywhere(lambda: list(found.items()))
         whole = whole_of(self.circuit, [state for _, state in every])
         return replace(whole, learned=learned_of_whole(self.circuit, self.of, every))
+
+    @property
+    def shows_progress(self) -> bool:
+        """Whether a bar is shown here: one rank shows it."""
+        return self._world.rank == 0
 
     def check_whole(self) -> None:
         """Raise NeurodriverError if it is closed, or if parts may be at different steps."""

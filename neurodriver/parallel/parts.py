@@ -95,7 +95,6 @@ class PartedSimulation(PartedState):
     ) -> None:
         self.circuit, self.dt, self.step, self.started = circuit, dt, 0, False
         self._set, self._sends_again, self._inside, self._opened = set(), False, False, False
-        self._closed = False
         self._world = mpi.world()
         self._inputs, self._attributes = inputs, attributes
         self.of = part_of_each(circuit, division.parts, self._world.size)
@@ -223,10 +222,7 @@ class PartedSimulation(PartedState):
         return self._gathered([Exchanged.of(part.simulation) for part in self._parts])
 
     def advance(self, steps: int, progress: Progress = None) -> None:
-        """Advance ``steps`` steps; ``progress`` gets the number of those that have been done.
-
-        In one process Ctrl-C ends them after a slice, as then all parts have done the same steps.
-        """
+        """Advance steps, in one process until Ctrl-C, when all parts have done the same ones."""
         self.check_whole()
         if not self.started:
             self.start()

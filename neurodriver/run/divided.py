@@ -41,6 +41,11 @@ class Divided(ABC):
     step: int
     advancing = False
 
+    @property
+    @abstractmethod
+    def shows_progress(self) -> bool:
+        """Whether a bar of progress is shown here."""
+
     @abstractmethod
     def snapshot(self) -> Snapshot:
         """Return the state of the whole, on every rank."""

@@ -265,26 +265,7 @@ class LearningConnections(LiveConnections):
         return (*self.names, *self._rule.doses())
 
     def _unknown(self, name: str) -> str:
-        synapses = self._synapses()
-        known = ", ".join((*synapses.names, *synapses.rule.doses()))
-        if name in synapses.rule.values:
-            what = f"'{name}' is one number of the rule, {synapses.rule.values[name]:g}; "
-            why = shared_numbers(type(synapses.rule)).get(name)
-            what += (
-                f"{why}, so a new circuit is needed to change it" if why else
-                "to set it, make the circuit with a number of each synapse: give the rule a "
-                f"distribution or an array, as {name}=nd.Uniform(low, high)"
-            )  # fmt: skip
-        elif name in synapses.rule.of_targets:
-            own = synapses.rule.of_targets[name]
-            what = f"each target has its own '{name}', its variable '{own}'; read it there"
-        elif name in synapses.rule.modulators:
-            (uid,) = synapses.rule.released_by[name]
-            variable = synapses.rule.levels()[name].variable
-            what = f"'{name}' is '{variable}' of component {quoted(str(uid))}; read it there"
-        else:
-            what = f"synapses have no '{name}'{near(name, synapses.names)}"
-        return f"'{self.name}': {what}; they have: {known}"
+        return f"'{self.name}': {_what_it_is(name, self._synapses())}"
 
     def _check_values(
         self, synapses: Synapses, name: str, which: Numbers, values: NDArray[np.float64]
@@ -355,3 +336,26 @@ def _leaves_weights(
     bad = (weight < stored) & (stored > now) if lower else (weight > stored) & (stored < now)
     ends = "at most" if lower else "at least"
     return bad, lambda i: f"must be {ends} the weight, {weight[i]:g}; set the weight first"
+
+
+def _what_it_is(name: str, synapses: Synapses) -> str:
+    """Return what a name stands for that is no number of each synapse, and what they have."""
+    rule = synapses.rule
+    if name in rule.values:
+        what = f"'{name}' is one number of the rule, {rule.values[name]:g}; "
+        why = shared_numbers(type(rule)).get(name)
+        what += (
+            f"{why}, so a new circuit is needed to change it" if why else
+            "to set it, make the circuit with a number of each synapse: give the rule a "
+            f"distribution or an array, as {name}=nd.Uniform(low, high)"
+        )  # fmt: skip
+    elif name in rule.of_targets:
+        own = rule.of_targets[name]
+        what = f"each target has its own '{name}', its variable '{own}'; read it there"
+    elif name in rule.modulators:
+        (uid,) = rule.released_by[name]
+        variable = rule.levels()[name].variable
+        what = f"'{name}' is '{variable}' of component {quoted(str(uid))}; read it there"
+    else:
+        what = f"synapses have no '{name}'{near(name, synapses.names)}"
+    return f"{what}; they have: {', '.join((*synapses.names, *rule.doses()))}"

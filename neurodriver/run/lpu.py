@@ -350,7 +350,7 @@ class LPU(Checkpoints):
         steps = whole_steps(steps, duration, self.dt)
         if record is not None or inputs is not None:
             self.change(record, inputs)
-        shown = step_progress(progress, steps, self.dt)
+        shown = step_progress(progress, steps, self.dt, self.simulation.shows_progress)
         try:
             if not self.simulation.started:
                 self.start(steps)

@@ -48,7 +48,7 @@ class StepBar:
 
 
 def step_progress(
-    progress: bool | Progress | None, steps: int | None, dt: float
+    progress: bool | Progress | None, steps: int | None, dt: float, bar: bool = True
 ) -> Progress | None:
     """Return the function that a run calls.
 
@@ -60,10 +60,12 @@ def step_progress(
         Length of the run.
     dt : float
         Step, s.
+    bar : bool
+        Whether this process shows a bar.
     """
     check_progress(progress)
     if progress is True:
-        return StepBar(steps, dt)
+        return StepBar(steps, dt) if bar else None
     return None if progress is False else progress
 
 

@@ -149,7 +149,7 @@ class Simulation:
         self._writer: Writer[Recorder] | None = None
         self._make_calls(self.backend.stepwise, [feed for _, feed in self.feeds])
         self._failed: Recorder | None = None
-        self.queued, self.boundary = QueuedSteps(), NO_STEPS
+        self.queued, self.boundary, self.shows_progress = QueuedSteps(), NO_STEPS, True
         self.started = self._inside = False  # inside: a call was interrupted, states are ahead
 
     def _make_calls(self, stepwise: bool, feeds: list[RecorderFeed]) -> None:
