@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .averages import Averages
 from .changes import PathSynapses
 from .network import Network
-from .ranks import TrainingRanks
+from .ranks import TrainingRanks, compared
 from .starts import first_averages
 from .trial_end import TrialEnd
 from .whole import Counts, real, whole
 
 if TYPE_CHECKING:
     from mpi4py.MPI import Intracomm
-
-OfItem = TypeVar("OfItem")
 
 
 class Learner:
@@ -56,6 +54,9 @@ class Learner:
         self.network, self.synapses, self.ranks = network, synapses, TrainingRanks(communicator)
         self.slow_interval, self.inhibition_interval = slow_interval, inhibition_interval
         self.items = items * self.ranks.size
+        if self.ranks.size > 1:
+            named = {"slow_interval": slow_interval, "inhibition_interval": inhibition_interval}
+            self.ranks.agree("Trainer", compared(network, items=items, **named))
         self.averages = {
             name: Averages(
                 layer, network.parameters(layer), first_averages(network, layer), synapses
@@ -90,10 +91,6 @@ class Learner:
         """Return the long-term mean activity of each layer, and the factor of its inhibition."""
         found = {f"{name}.ActMAvg": one.mean for name, one in self.averages.items()}
         return found | {f"{name}.GiMult": one.gi_mult for name, one in self.averages.items()}
-
-    def of_all_ranks(self, rows: list[OfItem]) -> list[OfItem]:
-        """Return what each item of all ranks has, in the order of the ranks."""
-        return [row for some in self.ranks.gather(rows, at="a trial") for row in some]
 
     def _sum_over_ranks(self, communicator: Intracomm, activity: Counts) -> Counts:
         """Return the sum of some counts over ranks; the changes of all ranks are added up, too.

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import hashlib
+import zlib
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
+from ..errors import NeurodriverError
 from ..mpi import World, library, world
+from .network import Network
 from .whole import Counts
 
 if TYPE_CHECKING:
     from mpi4py.MPI import Intracomm
+
+OfItem = TypeVar("OfItem")
 
 
 class TrainingRanks(World):
@@ -25,7 +33,7 @@ class TrainingRanks(World):
     """
 
     def __init__(self, communicator: Intracomm | None) -> None:
-        self.communicator, self._job = communicator, World()
+        self.communicator, self._job, self._shown = communicator, World(), 0
         if communicator is not None:
             self.rank, self.size = communicator.Get_rank(), communicator.Get_size()
             MPI = library()
@@ -44,3 +52,46 @@ class TrainingRanks(World):
         out = np.empty_like(counts)
         self._job.complete(self.communicator.Iallreduce(counts, out))
         return out
+
+    def note(self, shown: Mapping[str, NDArray[Any]]) -> None:
+        """Note what all items of all ranks are shown: ranks compare it when the trial has ended."""
+        self._shown = 0
+        for name, values in shown.items() if self.size > 1 else ():
+            self._shown = zlib.crc32(name.encode(), self._shown)
+            self._shown = zlib.crc32(np.ascontiguousarray(values).data, self._shown)
+
+    def of_all(self, rows: list[OfItem]) -> list[OfItem]:
+        """Return what each item of all ranks has, in the order of the ranks.
+
+        Raises
+        ------
+        NeurodriverError
+            On every rank, where their environments differ.
+        """
+        found = self.gather((self._shown, rows), at="the end of a trial")
+        for rank, (shown, _) in enumerate(found):
+            if shown != found[0][0]:
+                want = "each one needs the same environment, and shows its own items of it"
+                error = NeurodriverError(
+                    f"Trainer: ranks 0 and {rank} are shown different items; {want}: draw random "
+                    f"numbers with the same seed on each rank"
+                )
+                error.known_to_all_ranks = True  # type: ignore[attr-defined]
+                raise error
+        return [row for _, some in found for row in some]
+
+
+def compared(network: Network, **more: object) -> dict[str, object]:
+    """Return what all ranks must have in common of a network that they train."""
+    out: dict[str, object] = {**more, "the seed of the network": network.seed}
+    out["the phases"] = f"{network.interval}, {network.minus}, {network.plus}"
+    for what, some in (("layer", network.layers), ("path", network.paths)):
+        out[f"the {what}s"] = ", ".join(some)
+        for name, one in some.items():
+            out |= {f"'{n}' of {name}": v for n, v in network.parameters(one).items()}
+    for name, layer in network.layers.items():
+        out[f"the shape of {name}"] = layer.shape
+    for name, path in network.paths.items():
+        ends = hashlib.sha256(path.pairs.pre.tobytes() + path.pairs.post.tobytes())
+        out[f"the synapses of {name}"] = ends.hexdigest()
+    return out

@@ -139,6 +139,8 @@ class Trainer(Values):
         log, every = Log(), self.learner.items
         if trials % every:
             raise RequestError(f"trials: a multiple of the {every} items is needed (got {trials})")
+        ranks = self.learner.ranks
+        ranks.agree("a training", {"epochs": epochs, "trials": trials, "learning": learn})
         for epoch in range(epochs):
             rows: list[dict[str, float]] = []
             began = perf_counter()
@@ -190,6 +192,7 @@ class Trainer(Values):
             if len(several) < every:
                 return None
             arrays = side_by_side([self._of_one(shown) for shown in several])
+        self.learner.ranks.note(arrays)
         begin = self.learner.ranks.rank * self.count
         mine = {name: values[begin : begin + self.count] for name, values in arrays.items()}
         return mine if self.items is not None else {name: one[0] for name, one in mine.items()}
@@ -198,14 +201,14 @@ class Trainer(Values):
         """Return a state of the units of a layer, in each item of all ranks."""
         values = self.get(layer, name)
         alone = self.items is None or name in OF_ALL_ITEMS
-        return self.learner.of_all_ranks([values] * self.count if alone else [*values])
+        return self.learner.ranks.of_all([values] * self.count if alone else [*values])
 
     def _found(self) -> list[dict[str, float]]:
         """Return the statistics of the items of all ranks, in their order."""
         found = self.statistics() | self.states().of_layers([*self.network.layers])
         columns = [values.tolist() for values in found.values()]
         mine = [dict(zip(found, row, strict=True)) for row in zip(*columns, strict=True)]
-        return self.learner.of_all_ranks(mine)
+        return self.learner.ranks.of_all(mine)
 
     # -- files ----------------------------------------------------------------------------------
 

@@ -6,11 +6,13 @@ import os
 import sys
 from typing import Any
 
+import numpy as np
 from cutting import random_parts
 from stepping import wire
 from support import DT, between_ports, weighted_network
 
 import neurodriver as nd
+from neurodriver.error_driven import Network, Table, Trainer
 from neurodriver.mpi import world
 
 KINDS = sys.argv[1:]
@@ -48,10 +50,30 @@ def port(name: str) -> Any:
     return between_ports(f"/{name}/in", f"/{name}/out")
 
 
+def training(kind: str) -> None:
+    """Train a network of layers."""
+    from mpi4py import MPI
+
+    net = Network(seed=2 if HERE and kind == "network" else 1)
+    net.connect(net.layer("In", "input", 4), net.layer("Out", "target", 4))
+    x = np.random.default_rng(HERE if kind == "environment" else 0).random((4, 4))
+    epochs = 2 if HERE and kind == "epochs" else 1
+    with Trainer(net, items=2, communicator=MPI.COMM_WORLD) as trainer:
+        trainer.train(Table(In=x, Out=x), epochs=epochs, trials=4)
+
+
+JOBS = {
+    parts: ("circuit", "inputs", "parts", "seed", "run"),
+    manager: ("ids", "delay", "steps", "calls"),
+    training: ("network", "environment", "epochs"),
+}
+
+
 if __name__ == "__main__":
     for each in KINDS:
+        (job,) = (one for one, kinds in JOBS.items() if each in kinds)
         try:
-            (parts if each in ("circuit", "inputs", "parts", "seed", "run") else manager)(each)
+            job(each)
         except nd.NeurodriverError as error:
             os.write(1, f"{each}, rank {HERE}: {error}\n".encode())
     raise nd.CircuitError("the same on both ranks")

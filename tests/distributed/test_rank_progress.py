@@ -141,6 +141,9 @@ DIFFERENT = {
              "has 0.002",
     "steps": "Manager.start: ranks differ in steps: rank 0 has 10, rank 1 has 20",
     "calls": "rank 0 is at Manager.spawn, rank 1 at another call",
+    "network": "Trainer: ranks differ in the seed of the network: rank 0 has 1, rank 1 has 2",
+    "environment": "Trainer: ranks 0 and 1 are shown different items; ",
+    "epochs": "a training: ranks differ in epochs: rank 0 has 1, rank 1 has 2",
 }  # fmt: skip
 
 
