@@ -70,7 +70,14 @@ def compile_options(request: pytest.FixtureRequest) -> None:
 
 OPTIMIZED = {
     *("models", "smoke", "reference"),
-    *("test_compiler", "test_digests", "test_kernels", "test_math", "test_platforms"),
+    *(
+        "test_base_classes",
+        "test_compiler",
+        "test_digests",
+        "test_kernels",
+        "test_math",
+        "test_platforms",
+    ),
     *("test_published_fly", "test_published_networks", "test_same_bits", "test_sanitizers"),
 }
 """Folders and modules whose kernels are compiled as users compile them."""

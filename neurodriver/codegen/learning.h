@@ -98,7 +98,7 @@ struct nd_learning : nd_histories<Rule, depth> {
     real *own[OWN];             /* weight, then the variables of each synapse */
     int *arrivals;              /* (rows, 2) */
     real *pre[PRE + 1];         /* (rows, 2) */
-    long long *counts;          /* of what the user is told: `event_order.h` */
+    long long *counts;          /* for messages to the user: `event_order.h` */
     real *level;                /* modulators after their last doses, */
     int *dosed;                 /* and the steps of these */
     int doses_of = -1;          /* the modulator whose text runs at a dose, */

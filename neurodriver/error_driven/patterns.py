@@ -239,15 +239,15 @@ class UniformRandom(PathPattern):
         """Return the pattern of one path; see `PathPattern`."""
         whole_number(self.seed, "UniformRandom: seed")
         entropy = (self.seed, seed, *name.encode())
-        return _Drawn(self.share, entropy, within and not self.autapses)
+        return _RandomPairs(self.share, entropy, within and not self.autapses)
 
     def connected(self, senders: Shape, receivers: Shape) -> Bools:
         """Return which units of two layers are connected, for no network; see `PathPattern`."""
-        return _Drawn(self.share, (self.seed,), False).connected(senders, receivers)
+        return _RandomPairs(self.share, (self.seed,), False).connected(senders, receivers)
 
 
 @dataclass(frozen=True)
-class _Drawn(PathPattern):
+class _RandomPairs(PathPattern):
     """`UniformRandom` with all that its draw depends on.
 
     Parameters

@@ -21,7 +21,7 @@ ACTIVE = 0.5
 """A unit whose activity, or target, is above this value counts as active."""
 
 STATISTICS = "unit_error", "error", "correlation"
-"""Columns of a layer with a target, and of all such layers together."""
+"""LogColumns of a layer with a target, and of all such layers together."""
 
 
 def target_statistics(
@@ -71,7 +71,7 @@ def mean_of_given(values: Sequence[float]) -> float:
     return float(np.mean(given)) if given else float("nan")
 
 
-class Columns(dict[str, Reals]):
+class LogColumns(dict[str, Reals]):
     """The columns of a table: name -> values.
 
     ``columns["error"]`` is an array, and ``columns[["error", "unit_error"]]`` has these columns.
@@ -81,12 +81,12 @@ class Columns(dict[str, Reals]):
     def __getitem__(self, name: str) -> Reals: ...
 
     @overload
-    def __getitem__(self, name: list[str]) -> Columns: ...
+    def __getitem__(self, name: list[str]) -> LogColumns: ...
 
-    def __getitem__(self, name: str | list[str]) -> Reals | Columns:
+    def __getitem__(self, name: str | list[str]) -> Reals | LogColumns:
         """Return a column, or several of them."""
         if isinstance(name, list):
-            return Columns({one: self[one] for one in name})
+            return LogColumns({one: self[one] for one in name})
         if name not in self:
             there = ", ".join(self) or "none"
             raise RequestError(f"no column {name!r:.60}{near(str(name), self)}; there are {there}")
@@ -130,14 +130,14 @@ class Log:
             raise RequestError(f"a log has no table {table!r:.60}{hint}; there are {among}")
         return self._rows[table]
 
-    def __getitem__(self, table: str) -> Columns:
+    def __getitem__(self, table: str) -> LogColumns:
         """Return the columns of a table: ``"trial"`` or ``"epoch"``.
 
         They have NaN in rows without such a value.
         """
         rows = self.rows(table)
         names = dict.fromkeys(name for row in rows for name in row)
-        return Columns({n: np.array([row.get(n, np.nan) for row in rows]) for n in names})
+        return LogColumns({n: np.array([row.get(n, np.nan) for row in rows]) for n in names})
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{len(rows):,} {name}s" for name, rows in self._rows.items())

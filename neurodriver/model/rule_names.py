@@ -19,8 +19,8 @@ OF_THE_TYPES = ("Before", "Values")
 
 OF_THE_STRUCTURE = frozenset(
     "PRE POST OWN MODULATORS SHARED VALUES PRE_VALUES POST_VALUES SPIKE_FIRST PAIR DRIFTS STEPS "
-    "ACTS_AT_DOSES ELAPSES LOOKS CHANGES pre_after post_after on_spike on_arrival between dosed "
-    "on_dose on_step every summed".split()
+    "ACTS_AT_DOSES ELAPSES LOOKS CHANGES DRIFTS_TO_INTERVALS last_interval pre_after post_after "
+    "on_spike on_arrival between dosed on_dose on_step every summed".split()
 )
 """Members of the structure that a rule becomes, which no parameter or constant can have."""
 

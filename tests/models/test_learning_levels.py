@@ -205,15 +205,13 @@ def rewarded(there: bool, apart: bool) -> NDArray[Any]:
         nd.Projection(doses, cells, nd.OneToOne(), weight=0.5, receptor="release"),
     ]  # fmt: skip
     spikes, dosed = rng.random((last, 8)) < 0.05, rng.random((last, 2)) < 0.02
-    spikes[-3:] = False
-    spikes[-3, :6] = True  # an event of each synapse, up to which weights are integrated
     dosed[:, 1] = dosed[:, int(apart)]
     dosed = np.roll(dosed, -1, axis=0) if there else dosed  # they act one step later there
     circuit = nd.Circuit([sources, doses, cells], links, seed=1)
     table = np.concatenate([spikes, dosed], axis=1).astype(float)
     inputs = nd.ArrayInput({"spike_state": (circuit.uids[:10].tolist(), table)})
     with nd.LPU(circuit, 1e-3, inputs) as lpu:
-        lpu.run(steps=last - there)
+        lpu.run(steps=last)
         weights: NDArray[Any] = lpu["learning"].get("weight")
     return weights
 

@@ -149,7 +149,7 @@ def test_every_settable_row_is_set_and_read_back() -> None:
         ("gmax", [1.0, 2.0], "a number or 37"),
         ("gmax", "much", "a number or 37"),
         ("st", -1.0, "1 ms.; the same for 36 more"),
-        ("gmax", np.zeros(99), r"a number or 37 of them, got shape \(99,\)"),
+        ("gmax", np.zeros(99), r"a number or 37 of them, got an array of the shape \(99,\)"),
         ("gmx", 1.0, "gmax"),
         ("g", 1.0, "computed in each step"),
         ("spike_state", 1.0, "computed in each step"),

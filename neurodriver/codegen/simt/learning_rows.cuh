@@ -55,7 +55,7 @@ template <class Synapses, typename Code, typename Slot> struct nd_learning_rows 
     uint4 *pieces;
     int most_pieces;
     long long *swept;
-    unsigned long long *counts;         /* of what the user is told: `event_order.h` */
+    unsigned long long *counts;         /* for messages to the user: `event_order.h` */
     bool learns;
     Slot *slots;
     unsigned turns, width;      /* rows of slots, slots of a row */
