@@ -119,7 +119,7 @@ def test_a_rank_that_leaves_before_the_start(kind: str, tmp_path: Path) -> None:
         launcher = "exiting\nimproperly"  # it may be the first to see it
         assert said in done.stderr or launcher in done.stderr, done.stderr
         assert ("ValueError: a mistake" in done.stderr) == (kind != "left")
-        assert time.time() - begin < 20.0
+        assert time.time() - begin < 50.0  # 240 s if nothing were known of it
         assert not processes(str(tmp_path))
 
 
