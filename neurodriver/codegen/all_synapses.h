@@ -112,7 +112,7 @@ struct nd_all_synapses : nd_arrivals<Rule, Code, Slot, depth> {
                 real state[OWN];
                 for (int v = 0; v < OWN; ++v) state[v] = own[v][p];
                 rule.on_step(state, e, values);
-                for (int v = 0; v < OWN; ++v) own[v][p] = state[v];
+                for (int v = 0; Rule::CHANGES && v < OWN; ++v) own[v][p] = state[v];
             }
         }
     }
@@ -136,7 +136,7 @@ struct nd_all_synapses : nd_arrivals<Rule, Code, Slot, depth> {
                 Values values = of_row;
                 for (int v = 0; v < Rule::POST_VALUES; ++v) values.post[v] = behind[v].at(n - back, code[p]);
                 rule.template every<which>(state, now_, total, values);
-                for (int v = 0; v < OWN; ++v) own[v][p] = state[v];
+                for (int v = 0; Rule::CHANGES && v < OWN; ++v) own[v][p] = state[v];
             }
         }
     }

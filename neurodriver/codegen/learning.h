@@ -123,7 +123,7 @@ struct nd_learning : nd_histories<Rule, depth> {
             while (learns && b.waiting) apply();
             real sent[ND_BATCH];
             if (why != ND_SWEEP && learns) take<why>(n, sent);
-            for (int v = 0; learns && v < OWN; ++v)
+            for (int v = 0; Rule::CHANGES && learns && v < OWN; ++v)
                 for (int l = 0; l < b.count; ++l) own[v][b.synapse[l]] = b.own[v][l];
             if (why == ND_ARRIVAL) send(learns ? sent : b.own[0]);
         }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
 
-from ..model.language import Checked, assigned, tree, used
+from ..model.language import Checked, tree, used
 from ..model.plasticity import Plasticity
 from ..model.rule_values import IN_STEPS, ValueRead
 from ..model.synapse_traces import anchors
@@ -78,7 +78,7 @@ class RuleText:
         flags["ELAPSES"] = bool(rule.between) or "since_event" in read
         of_targets = bool(rule.post) or not read.isdisjoint(("since_spike", "since_event"))
         flags["LOOKS"] = rule.acts_late() or of_targets
-        flags["CHANGES"] = any({*self.written} & assigned(one) for one in _trees(rule))
+        flags["CHANGES"] = rule.changes_synapses()
         lines = [f"static const int {n} = {size};" for n, size in sizes.items()]
         lines += [f"static const bool {n} = {str(flag).lower()};" for n, flag in flags.items()]
         rates = [f"nd_per_{tau}" for tau in self.time_constants]

@@ -315,6 +315,12 @@ class Plasticity:
         return any("weight" in assigned(cls.checked(where).node) for where, _ in cls.texts())
 
     @classmethod
+    def changes_synapses(cls) -> bool:
+        """Whether any text writes the weight, or another number of a synapse."""
+        own = {"weight", *cls.synapse}
+        return any(own & assigned(cls.checked(where).node) for where, _ in cls.texts())
+
+    @classmethod
     def checked(cls, where: str) -> Checked:
         """Return the tree of a text with its types and its faults.
 

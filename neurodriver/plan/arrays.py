@@ -59,6 +59,11 @@ class Role(Enum):
     OF_THREAD = "of thread"  # the same; on a CPU each thread has its own
 
 
+def role_of_synapses(changed: bool) -> Role:
+    """Return the role of numbers of synapses, by whether texts of their rule change any."""
+    return Role.LEARNED if changed else Role.SETTABLE
+
+
 @dataclass(frozen=True, slots=True)
 class VariableOwner:
     """Owner of the ring of a variable."""

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 
 Reals = NDArray[np.float64]
 
+Places = NDArray[np.int32]
+Addresses = Mapping[str, tuple[int, ...]]
+"""Name of connections -> where their weights are, in each memory that has them."""
+
 
 @dataclass(frozen=True)
 class Linked:
@@ -52,7 +56,8 @@ class LinkedSets:
     """Sets of synapses beside an LPU.
 
     The connections that carry their weights have a rule that does not change them. They are in the
-    memory of the backend, and the texts write to it.
+    memory of the backend, and the texts write to it. All copies of a batch have them in common,
+    unless somebody has set those of one copy.
 
     Parameters
     ----------
@@ -78,6 +83,8 @@ class LinkedSets:
         place = backends[0].live.synapses(texts, simulation.backend.threads)
         self.sets = SynapseSets(place, texts, sets, len(backends), targets)
         self._found = ProgramCache()
+        self._bound_to: Program | None = None
+        self._sent: Addresses = {}
 
     def _backends(self) -> list[Backend]:
         """Return the backends of all copies, when no call is in flight."""
@@ -90,24 +97,32 @@ class LinkedSets:
         """Run a text for each of some sets; see `SynapseSets.run`."""
         backends = self._backends()
         program = self._lpu.simulation.program
-        self._found.get(program, "bound", lambda: self._bind(program, backends))
+        found = self._found.get(program, "weights", lambda: self._weights(program, backends[0]))
+        sent = {
+            name: tuple(dict.fromkeys(one.live.address(weights) for one in backends))
+            for name, (weights, _) in found.items()
+        }
+        if self._bound_to is not program or self._sent != sent:
+            self._bound_to, self._sent = program, sent
+            self._bind(backends, {name: places for name, (_, places) in found.items()}, sent)
         self.sets.run(texts, given or {})
 
-    def _bind(self, program: Program, backends: Sequence[Backend]) -> bool:
-        """Find where the program has states and weights."""
-        states, sent, places = {}, {}, {}
-        stored = {one: self._stored(program, backends, one) for one in self._connections()}
+    def _bind(
+        self, backends: Sequence[Backend], stored: Mapping[str, Places], sent: Addresses
+    ) -> None:
+        """Tell the sets where the program has states and weights."""
+        states, addresses, places = {}, {}, {}
         for name, link in self._links.items():
             states[name] = np.array(
                 [[self._states(one, of) for of in link.ends] for one in backends], np.uint64
             )
             if link.name:
                 assert link.order is not None
-                sent[name], of_edge = stored[link.name]
+                addresses[name] = np.array(sent[link.name], np.uint64)
                 places[name] = place = np.empty(len(link.order), np.int32)
-                place[link.order] = of_edge[link.first : link.first + len(link.order)]
-        self.sets.bind(states, sent, places)
-        return True
+                of_edge = stored[link.name][link.first :]
+                place[link.order] = of_edge[: len(link.order)]
+        self.sets.bind(states, addresses, places)
 
     def _states(self, backend: Backend, population: str) -> list[int]:
         """Return the addresses of all states of a population; 0 of those that it does not have."""
@@ -125,25 +140,19 @@ class LinkedSets:
         key = Key(PopulationOwner(number), Kind.STATE, name)
         return backend.live.address(key) if key in backend.program.arrays else 0
 
-    def _connections(self) -> set[str]:
-        """Return the names of the connections that carry weights."""
-        return {link.name for link in self._links.values() if link.name}
-
-    @staticmethod
-    def _stored(
-        program: Program, backends: Sequence[Backend], name: str
-    ) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
-        """Return where the weights of some connections are, and where each of them is there."""
-        sets = learning_connections(program.circuit)
-        found = [one for one in sets if one.name == name]
-        parts = Synapses(backends[0], found[0]).parts if found else []
-        if len(parts) != 1:
-            raise NeurodriverError(f"{quoted(name)}: no connections into one population")
-        (part,) = parts
-        stored = np.empty(part.plan.edges, np.int32)
-        stored[part.order] = part.plan.places
-        key = part.key("weight")
-        return np.array([one.live.address(key) for one in backends], np.uint64), stored
+    def _weights(self, program: Program, backend: Backend) -> dict[str, tuple[Key, Places]]:
+        """Return the weights of connections, and where each of them is there."""
+        sets = {one.name: one for one in learning_connections(program.circuit)}
+        found = {}
+        for name in {link.name for link in self._links.values() if link.name}:
+            parts = Synapses(backend, sets[name]).parts if name in sets else []
+            if len(parts) != 1:
+                raise NeurodriverError(f"{quoted(name)}: no connections into one population")
+            (part,) = parts
+            places = np.empty(part.plan.edges, np.int32)
+            places[part.order] = part.plan.places
+            found[name] = part.key("weight"), places
+        return found
 
     def close(self) -> None:
         """Give the memory back."""

@@ -35,7 +35,7 @@ from ...model.rule_sums import sums_of
 from ...model.rule_values import IN_STEPS
 from ...model.synapse_traces import anchors
 from ...native.buffers import aligned, as_aligned, padded
-from ..arrays import Array, Key, Kind, Owner, Role, row, zeros
+from ..arrays import Array, Key, Kind, Owner, Role, role_of_synapses, row, zeros
 from ..edges import element_of, elements_of, elements_of_values
 from ..layout import Layout
 from ..sums.gather import Gather
@@ -178,8 +178,10 @@ class LearningPlan(Gather):
         ]  # fmt: skip
         out.append(row(Key(owner, Kind.STEP, "dt_ms"), self.dt_ms))
         for name in self.own:
-            unit = rule.unit_of(name)
-            out.append(row(self.key(owner, name), self.arrays[name], Role.LEARNED, real, unit))
+            role = role_of_synapses(rule.changes_synapses())
+            out.append(
+                row(self.key(owner, name), self.arrays[name], role, real, rule.unit_of(name))
+            )
         spikes = np.full(kept, NEVER, np.int32)
         of_target = [row(self.key(owner, "spikes"), spikes, Role.HISTORY)]
         of_target += [zeros(self.key(owner, n), kept, real, Role.HISTORY) for n in rule.post]

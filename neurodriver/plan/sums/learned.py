@@ -19,7 +19,7 @@ from ...model.component import Access
 from ...model.plasticity import Plasticity
 from ...model.rule_values import IN_STEPS, ValueRead
 from ...native.buffers import LANES
-from ..arrays import Array, Key, Kind, Owner, Role, row
+from ..arrays import Array, Key, Kind, Owner, Role, role_of_synapses, row
 from ..edges import edges_of, element_of, elements_of_values
 from ..layout import Layout
 from .gather import Edges, Gather, sliced_plan
@@ -82,7 +82,8 @@ class LearnedSum(Gather):
                 yield one
         for name in self.own:
             unit = self.rule.unit_of(name)
-            yield row(self.key(owner, name), self.arrays[name], Role.LEARNED, real, unit)
+            role = role_of_synapses(self.rule.changes_synapses())
+            yield row(self.key(owner, name), self.arrays[name], role, real, unit)
         learning = np.full(8, int(self.learns), np.int64)
         yield row(self.key(owner, "learning"), learning, Role.LEARNED)
         yield row(Key(owner, Kind.STEP, "dt_ms"), self.dt_ms)
