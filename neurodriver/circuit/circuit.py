@@ -17,6 +17,7 @@ from ..model.kinds import CircuitKinds, VariableKind
 from ..profiling.phases import phased
 from .builders import BUILDERS
 from .changes import CircuitChanges
+from .counted_names import CountedNames
 from .followed import CircuitNeighbours
 from .groups import Column as Column
 from .groups import Connections as Connections
@@ -265,7 +266,7 @@ class Circuit(CircuitReaders, CircuitNeighbours, CircuitChanges):
     def find(self, uids: Sequence[str] | Column) -> NDArray[np.int64]:
         """Return component numbers of names, -1 where there is none, (len(uids),) int64."""
         if (counted := self._counted) is not None:
-            return _by_number(uids, counted)
+            return counted.find(uids)
         order, known = self._sorted_uids
         wanted = np.asarray(uids, dtype=np.str_)
         if not len(known):
@@ -274,8 +275,8 @@ class Circuit(CircuitReaders, CircuitNeighbours, CircuitChanges):
         return np.where(known[at] == wanted, order[at], -1)
 
     @cached_property
-    def _counted(self) -> Mapping[str, tuple[int, int]] | None:
-        return _counted(self)
+    def _counted(self) -> CountedNames | None:
+        return CountedNames.of(self)
 
     @cached_property
     def _sorted_uids(self) -> tuple[Column, Column]:
@@ -308,35 +309,6 @@ class Circuit(CircuitReaders, CircuitNeighbours, CircuitChanges):
     def __str__(self) -> str:
         counts = ", ".join(f"{g.count:,} {g.name}" for g in self.groups)
         return f"{self.name}: {counts}; {self.edges:,} connections"
-
-
-def _counted(circuit: Circuit) -> Mapping[str, tuple[int, int]] | None:
-    """First component and number of the components of each name, where all uids count."""
-    found: dict[str, tuple[int, int]] = {}
-    for group, start in zip(circuit.groups, circuit.starts.tolist(), strict=False):
-        if group.scopes or not isinstance(group.names, Numbered | None):
-            return None
-        parts = ((group.name, group.count),) if group.names is None else group.names.parts
-        for name, count in parts:
-            if name in found:
-                return None
-            found[name] = start, count
-            start += count
-    return found
-
-
-def _by_number(
-    uids: Sequence[str] | Column, known: Mapping[str, tuple[int, int]]
-) -> NDArray[np.int64]:
-    """Return component numbers of names that count, -1 where there is none."""
-    listed = uids.tolist() if isinstance(uids, np.ndarray) else uids
-    out = np.full(len(listed), -1, dtype=np.int64)
-    for place, uid in enumerate(listed):
-        name, _, number = str(uid).rpartition("/")
-        start, count = known.get(name, (0, 0))
-        if number.isascii() and number.isdigit() and (number[0] != "0" or number == "0"):
-            out[place] = start + int(number) if int(number) < count else -1
-    return out
 
 
 def _checked_namespace(namespace: object, circuit: str) -> str | None:

@@ -296,7 +296,7 @@ class Group:
         tables = ("params", "labels", "columns")
         columns: dict[str, Any] = {name: _taken(getattr(self, name), rows) for name in tables}
         keys = None if self.keys is None else self.keys[rows]
-        counted = isinstance(self.names, Numbered)
+        counted = isinstance(self.names, Numbered | None)
         names = NamesOfSome(self, rows) if counted else self.uids[rows]
         return replace(self, count=len(rows), names=names, keys=keys, **columns)
 

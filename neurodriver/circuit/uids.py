@@ -38,8 +38,11 @@ def uid_list(who: Any, error: type[NeurodriverError] = TargetError) -> list[str]
     if hasattr(who, "uids"):
         if not len(who.uids):
             raise error(f"{who!r} has no components; nothing can be done with it")
-        return [str(uid) for uid in who.uids]
+        who = np.asarray(who.uids, np.str_)
     out: list[str] = []
+    if isinstance(who, np.ndarray) and who.dtype.kind == "U":
+        out = who.ravel().tolist()
+        return out
     each: Iterable[Any] = [who] if isinstance(who, str | bytes) else who
     if not isinstance(each, Iterable):
         raise error(f"uids, a population or a selection are needed, got {who!r:.60}")

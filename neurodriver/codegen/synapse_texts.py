@@ -193,9 +193,18 @@ class _SynapseWriter(CText):
         at = len(self.texts.numbers)
         for name, size in self.texts.vectors.items():
             if name in words:
-                lines.append(f"const real *const {name} = nd_s.numbers + {at};")
+                lines.append(f"const real *const nd_at_{name} = nd_s.numbers + {at};")
             at += size
         return lines
+
+    def _vectors(self, words: set[str]) -> Iterator[str]:
+        """Copy vectors of a set: what follows from them alone is computed before the loop."""
+        for name, size in self.texts.vectors.items():
+            if name in words:
+                fill = f"for (int nd_e = 0; nd_e < {size}; ++nd_e)"
+                yield f"real {name}[{size}];"
+                yield "ND_UNROLL"
+                yield f"{fill} {name}[nd_e] = nd_at_{name}[nd_e];"
 
     def _of_copy(self, words: set[str]) -> list[str]:
         """Declare what the text reads in a copy, and leave out targets that are not meant."""
@@ -242,7 +251,8 @@ class _SynapseWriter(CText):
         counts = "add" in calls or "changed" in words or condition
         read = [name for side, name in texts.read(self.text) if side == "pre"]
         constants = [*self._of_target(body)]
-        before = self._lines(body, constants) + [f"(void){one.name};" for one in constants]
+        before = [*self._vectors(words), *self._lines(body, constants)]
+        before += [f"(void){one.name};" for one in constants]
         lines = []
         for name in read:
             if texts.states[name] is None:

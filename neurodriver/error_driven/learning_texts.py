@@ -30,7 +30,7 @@ LESIONED = ", lesioned"
 _PRODUCT = f"""
     real product = 0;
     unroll({BINS}) for (int b = 0; b < {BINS}; ++b)
-        product += bin_weights[b] * pre.bins[b] * post.bins[b];
+        product += bin_weights[b] * post.bins[b] * pre.bins[b];
 """
 
 _BOUNDED = """

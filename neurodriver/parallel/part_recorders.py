@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -58,6 +59,7 @@ class WholeRecording:
     def __init__(self, recorder: Recorder, circuit: Circuit, of: Numbers) -> None:
         self.recorder, self._circuit, self._of = recorder, circuit, of
         self._plan: RecordingPlan | None = None
+        self._asked: dict[str, Numbers] = {}
         self._columns: tuple[Columns, ...] = ()
         self._places: list[dict[str, ColumnsOfPart]] = []
         self._joined, self._joining = 0, threading.Lock()  # steps put together
@@ -121,9 +123,9 @@ class WholeRecording:
                 if part in having or (not having and part == 0):
                     yield variable, None
             else:
-                mine = self._positions(uids, part)
-                if len(mine):
-                    yield variable, tuple(uids[i] for i in mine.tolist())
+                mine = self._parts_of(variable, uids) == part
+                if mine.any():
+                    yield variable, tuple(compress(uids, mine.tolist()))
 
     def _parts_with(self, variable: str) -> set[int]:
         """Return the parts with components that update a variable and are not hidden."""
@@ -133,9 +135,12 @@ class WholeRecording:
                 found.update(np.unique(self._of[first : first + group.count]).tolist())
         return found
 
-    def _positions(self, uids: Sequence[str], part: int) -> Numbers:
-        found = self._circuit.find(uids)
-        return np.flatnonzero(np.where(found < 0, 0, self._of[found]) == part)
+    def _parts_of(self, variable: str, uids: Sequence[str]) -> Numbers:
+        """Return the part of each component that is named for a variable; 0 of unknown names."""
+        if variable not in self._asked:
+            found = self._circuit.find(uids)
+            self._asked[variable] = np.where(found < 0, 0, self._of[found])
+        return self._asked[variable]
 
     def put_together(self, columns: Sequence[PartColumns]) -> None:
         """Get to know the columns of each part, before the recording begins."""
@@ -179,7 +184,8 @@ class WholeRecording:
         if uids is None:
             keys = [self._recorded_of(variable, part, one) for part, one in some]
         else:
-            keys = [self._positions(uids, part) for part, _ in some]
+            of = self._parts_of(variable, uids)
+            keys = [np.flatnonzero(of == part) for part, _ in some]
             for n, (_, one) in enumerate(some):
                 if len(keys[n]) > len(one.uids):  # some were left out
                     keys[n] = keys[n][np.isin(np.asarray(uids)[keys[n]], one.uids)]

@@ -57,10 +57,10 @@ def _spelled_out(entry: Any, circuit: Circuit) -> Any:
         return entry
     variable, who = entry
     each = [who] if isinstance(who, str) else who
+    if not isinstance(each, list | tuple):
+        return entry
     known = circuit.populations
-    if not (
-        isinstance(each, list | tuple) and any(isinstance(o, str) and o in known for o in each)
-    ):
+    if not any(isinstance(o, str) and o in known for o in each):
         return entry
     return variable, [
         known[o] if isinstance(o, str) and o in known and circuit.find([o])[0] < 0 else o

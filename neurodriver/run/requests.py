@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Sequence
 from functools import partial
+from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,7 @@ from ..plan.program import Program
 from ..recorders.base import Columns, LateNames
 
 LATE = 1 << 16
-"""Columns from which their names are made when somebody reads them, where all are recorded."""
+"""Columns from which on their names are made when somebody reads them."""
 
 
 def recorded_columns(
@@ -70,14 +71,14 @@ def recorded_columns(
     else:
         chosen = circuit.find(uids if scope is None else [f"{scope}/{uid}" for uid in uids])
         good = (chosen >= 0) & (element[chosen] >= 0)
-        _check_uids([u for u, g in zip(uids, good, strict=True) if not g], uids, variable, lenient)
+        if not good.all():
+            _check_uids(list(compress(uids, (~good).tolist())), uids, variable, lenient)
         chosen = chosen[good]
     if not len(chosen):
         raise RequestError(f"record: '{variable}' has no component to record; name the uids")
     unit = owners[0].model.units[variable]
     named = partial(_names, circuit, chosen)
-    late = uids is None and len(chosen) >= LATE
-    names = LateNames(len(chosen), named) if late else named()
+    names = LateNames(len(chosen), named) if len(chosen) >= LATE else named()
     population = population_names(circuit)[chosen] if has_populations(circuit) else None
     events = program.layout.rings[variable].is_event
     return Columns(variable, names, unit, events, population), element[chosen]

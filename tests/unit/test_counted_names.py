@@ -1,0 +1,60 @@
+"""Component numbers of names that count: as a search among all names finds them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import neurodriver as nd
+from neurodriver.circuit import counted_names
+from neurodriver.circuit.counted_names import CountedNames
+from neurodriver.circuit.cut import own_groups
+
+UNKNOWN = [
+    "a/7", "a/07", "a/00", "a/", "a", "", "/", "/0", "a/-1", "a/+1", "a/1 ", " a/1", "a/1a", "b/0",
+    "a/0/0", "a/٣", "a/²", "a/" + "9" * 19, "a/18446744073709551616", "é/3", "e/0", "a/1/2",
+]  # fmt: skip
+"""Names of no component; the longest ones have no place in 64 bits."""
+
+
+def circuit() -> nd.Circuit:
+    sizes = {"a": 7, "é": 3, "deep/b": 120, "c": 1}
+    return nd.Circuit([nd.Population("PoissonSource", n, name=one, rate=1.0)
+                       for one, n in sizes.items()])  # fmt: skip
+
+
+@pytest.mark.parametrize("chunk", [1, 5, 1 << 16])
+def test_names_of_a_circuit(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(counted_names, "CHUNK", chunk)
+    made = circuit()
+    names = CountedNames.of(made)
+    assert names is not None and names.places is None and len(made.uids) == 131
+    asked = np.random.default_rng(0).permutation([*made.uids.tolist(), *UNKNOWN])
+    want = {uid: n for n, uid in enumerate(made.uids.tolist())}
+    found = made.find(asked)
+    assert found.tolist() == [want.get(uid, -1) for uid in asked.tolist()]
+    assert made.find(asked.tolist()).tolist() == found.tolist()
+    assert (found >= 0).sum() == 131 and (found < 0).sum() == len(UNKNOWN)
+    assert made.find([]).shape == (0,)
+
+
+def test_names_of_a_part() -> None:
+    """Components of a part have the names that they have in the whole."""
+    whole = circuit()
+    of = np.random.default_rng(1).integers(0, 3, whole.count)
+    for part in range(3):
+        groups, _ = own_groups(whole, of, part)
+        made = nd.Circuit.from_columns("part", groups, ())
+        names = CountedNames.of(made)
+        assert names is not None and names.places is not None
+        found = made.find(whole.uids)
+        assert np.array_equal(found >= 0, of == part) and (of == part).sum() > 20
+        assert np.array_equal(found[of == part], np.arange(made.count))
+        assert (made.find(UNKNOWN) == -1).all()
+
+
+def test_names_that_do_not_count() -> None:
+    named = nd.Population("PoissonSource", 2, name="n", uids=["x", "y"], rate=1.0)
+    made = nd.Circuit([named, nd.Population("PoissonSource", 2, name="m", rate=1.0)])
+    assert CountedNames.of(made) is None
+    assert made.find(["y", "m/1", "x", "n/0"]).tolist() == [1, 3, 0, -1]
