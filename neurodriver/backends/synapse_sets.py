@@ -49,6 +49,9 @@ class Stored(Protocol):
     def write(self, values: NDArray[Any]) -> None:
         """Set all values."""
 
+    def write_first(self, values: NDArray[Any]) -> None:
+        """Set the values of the first row."""
+
 
 class SynapsePlace(Protocol):
     """Memory, and what runs the texts."""
@@ -108,6 +111,10 @@ class StoredOnHost:
     def write(self, values: NDArray[Any]) -> None:
         """Set all values."""
         self.values[...] = values
+
+    def write_first(self, values: NDArray[Any]) -> None:
+        """Set the values of the first row."""
+        self.values[0] = values
 
 
 class HostSynapses:
@@ -343,8 +350,12 @@ class SynapseSets:
         """
         if not texts:
             return
+        of_copies = any(self._about(text)[2] for text in texts.values())
         for name, values in given.items():
-            self._given[name].write(values)
+            if of_copies or values.ndim > 1:
+                self._given[name].write(values)
+            else:  # the texts run once, and read what is given for the first copy
+                self._given[name].write_first(values)
         key = tuple(texts.items())
         if key not in self._runs:
             self._runs[key] = self._prepared(texts)

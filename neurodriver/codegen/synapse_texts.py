@@ -60,9 +60,10 @@ ND_FN long long nd_total(long long x)
 
 RUN_ON_DEVICE = """
 /* Run texts of all sets: each warp takes a row. `nd_run_light` has only those texts that read no
- * vectors of sources: they take less than half of the registers, so more warps work at a time. */
-#define ND_RUN(name, run_row)                                                                  \\
-    extern "C" __global__ void name(const nd_synapses *sets, const long long *begin, int count) \\
+ * vectors of sources: they take fewer registers, so more warps work at a time. */
+#define ND_RUN(name, run_row, blocks)                                                           \\
+    extern "C" __global__ void __launch_bounds__(128, blocks)                                   \\
+    name(const nd_synapses *sets, const long long *begin, int count)                            \\
     {                                                                                           \\
         const long long row = ((long long)blockIdx.x * blockDim.x + threadIdx.x) / 32;          \\
         if (row >= begin[count]) return;                                                        \\
@@ -70,8 +71,8 @@ RUN_ON_DEVICE = """
         while (row >= begin[i + 1]) ++i;                                                        \\
         run_row(sets[i], (int)(row - begin[i]), (int)(threadIdx.x % 32), 32);                   \\
     }
-ND_RUN(nd_run, nd_run_row)
-ND_RUN(nd_run_light, nd_run_light_row)
+ND_RUN(nd_run, nd_run_row, 4)
+ND_RUN(nd_run_light, nd_run_light_row, 6)
 
 /* Add up the counts of several GPUs. */
 extern "C" __global__ void nd_add_counts(const long long *const *counts, int gpus, long long *out,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -17,17 +17,25 @@ if TYPE_CHECKING:
 
 Reals = NDArray[np.float64]
 
-ALL, TARGETS = ("CaDBefore", "ActBeforeM"), ("ActM", "ActP", "ActBeforeP")
-"""States of all units that are read, and those of layers with targets alone."""
+FIRST, LATER = ("CaDBefore",), ("ActBeforeM",)
+"""States of all units that are read: those that changes of weights wait for, and the others."""
+
+TARGETS = ("ActM", "ActP", "ActBeforeP")
+"""States of layers with targets alone; they are read with the others."""
+
+Reads = Callable[[], Mapping[str, NDArray[Any]]]
+"""Waits for states that are on their way, and returns them."""
 
 
 class TrialEnd:
-    """States of all items.
+    """States of all items. At first they are on their way, and who asks for some waits for these.
 
     Parameters
     ----------
-    read : mapping of str to (items, units) array
-        The states `ALL` of all units, and `TARGETS` of the units of layers with targets.
+    read_first : callable
+        Returns the states `FIRST` of all units, (items, units) each.
+    read_later : callable
+        Returns the states `LATER` of all units, and `TARGETS` of the units of layers with targets.
     first : sequence of int
         Number of the first unit of each layer, and the number of units.
     targets : mapping of str to (int, slice)
@@ -38,18 +46,32 @@ class TrialEnd:
 
     def __init__(
         self,
-        read: Mapping[str, NDArray[Any]],
+        read_first: Reads,
+        read_later: Reads,
         first: Sequence[int],
         targets: Mapping[str, tuple[int, slice]],
         lesions: Lesions,
     ) -> None:
-        self._read, self._first, self._targets, self._lesions = read, first, targets, lesions
+        self._read_first, self._read_later = read_first, read_later
+        self._first, self._targets, self._lesions = first, targets, lesions
         self._counts = [max(count, 1) for count in lesions.counts.values()]
+
+    @cached_property
+    def _before(self) -> Mapping[str, NDArray[Any]]:
+        return self._read_first()
+
+    @cached_property
+    def _read(self) -> Mapping[str, NDArray[Any]]:
+        return self._read_later()
+
+    def complete(self) -> None:
+        """Wait for all states: the next step changes them."""
+        assert self._before is not None and self._read is not None
 
     @cached_property
     def greatest(self) -> Reals:
         """Greatest CaD of each layer before the last cycle, (items, layers)."""
-        found = np.maximum.reduceat(self._read["CaDBefore"], self._first[:-1], axis=1)
+        found = np.maximum.reduceat(self._before["CaDBefore"], self._first[:-1], axis=1)
         return found.astype(np.float64)
 
     @cached_property

@@ -23,7 +23,7 @@ from neurodriver.arguments import (
 )
 from neurodriver.errors import RequestError
 from neurodriver.run.lpu import LPU
-from neurodriver.run.state_reader import StateReader
+from neurodriver.run.state_reader import StateReader, Values
 from neurodriver.run.state_writer import StateWriter
 
 from .changes import PathSynapses
@@ -38,7 +38,7 @@ from .network import Network
 from .neuron_text import NEVER
 from .shown import Showing
 from .starts import first_weights
-from .trial_end import ALL, TARGETS, TrialEnd
+from .trial_end import FIRST, LATER, TARGETS, TrialEnd
 
 if TYPE_CHECKING:
     from mpi4py.MPI import Intracomm
@@ -89,16 +89,18 @@ class Trials:
         judged = [one for one in layers if one.learns_by_target]
         places = zip(judged, _slices(judged), strict=True)
         self._targets = {one.name: (one.number, units) for one, units in places}
-        read = dict.fromkeys(ALL, ()) | dict.fromkeys(TARGETS if judged else (), (*self._targets,))
-        self._read = StateReader(self.lpu, read)
+        self._read = StateReader(self.lpu, FIRST)
+        later: dict[str, tuple[str, ...]] = dict.fromkeys(LATER, ())
+        later |= dict.fromkeys(TARGETS if judged else (), (*self._targets,))
+        self._read_later = StateReader(self.lpu, later)
         shows = [one for one in layers if not one.hidden]
         self._shows = dict(zip((one.name for one in shows), _slices(shows), strict=True))
-        self._inputs = np.zeros((self.count, sum(one.count for one in shows)))
+        dtype = self.lpu.simulation.program.dtype
+        self._inputs = np.zeros((self.count, sum(one.count for one in shows)), dtype)
         self._write_inputs = StateWriter(self.lpu, "Ext", [*self._shows]) if shows else None
         self._write_start = StateWriter(self.lpu, "start")
         self._levels = Levels(network, self.lpu)
-        most = float(np.finfo(self.lpu.simulation.program.dtype).max)
-        self._showing = Showing(network.layers, self._levels.names, most)
+        self._showing = Showing(network.layers, self._levels.names, float(np.finfo(dtype).max))
         self.synapses = PathSynapses(network, weights, made, self.lpu)
         self.learner = Learner(
             network, self.synapses, self.count, communicator, slow_interval, inhibition_interval
@@ -160,6 +162,7 @@ class Trials:
             values that are not finite.
         """
         values = {n: self._showing.values(n, given, self.items) for n, given in shown.items()}
+        self._forget_end()
         levels = {name: values.pop(name) for name in self._levels.names if name in values}
         self._shown = values
         self._levels.write(levels, self.items)
@@ -176,13 +179,12 @@ class Trials:
                 self._clamped[name] = from_cycle
         self._start = self.lpu.step + self.network.interval
         self._write_start(self._start)
-        self._end, self._statistics, self._arriving = None, None, {}
-        self._learned = False
+        self._arriving, self._learned = {}, False
 
     @checked_arguments(count=whole_number)
     def cycle(self, count: int = 1) -> None:
         """Run ``count`` cycles of the present trial; those of its interval are the first."""
-        self._end = self._statistics = None
+        self._forget_end()
         begin, end = self.lpu.step, self.lpu.step + count
         for one in self._context:
             due = self._start + one.cycle + 1
@@ -257,7 +259,7 @@ class Trials:
             For values that are not bool, or another shape.
         """
         self.lesions.switch(self._showing.layer(layer), units, self.learner.averages[layer])
-        self._end = self._statistics = None
+        self._forget_end()
 
     def statistics(self) -> dict[str, Reals]:
         """Return the errors and the correlation of this trial, (items,) each.
@@ -273,11 +275,21 @@ class Trials:
     def states(self) -> TrialEnd:
         """Return the states that learning and statistics read."""
         if self._end is None:
-            read = self._read()
-            if self.items is None:
-                read = {name: values[None] for name, values in read.items()}
-            self._end = TrialEnd(read, self._first, self._targets, self.lesions)
+            first, later = self._read.begin(), self._read_later.begin()
+            read = (lambda: self._of_items(first.finish()), lambda: self._of_items(later.finish()))
+            self._end = TrialEnd(*read, self._first, self._targets, self.lesions)
         return self._end
+
+    def _forget_end(self) -> None:
+        """Forget the states of a trial's end; who has them may go on to read them."""
+        if self._end is not None:
+            self._end.complete()
+        self._end = self._statistics = None
+
+    def _of_items(self, read: dict[str, Values]) -> dict[str, Values]:
+        """Return values with an axis of items."""
+        one = self.items is None
+        return {name: values[None] for name, values in read.items()} if one else read
 
     def _send_context(self, one: ContextPath) -> None:
         """Let the bursts of a layer arrive at a deep layer in the last cycle."""

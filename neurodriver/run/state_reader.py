@@ -96,6 +96,29 @@ class NameLayout:
                 out[part.out] = values
 
 
+Layouts = dict[str, NameLayout]
+
+
+class Reading:
+    """Values that are on their way; `finish` returns them."""
+
+    def __init__(self, reader: StateReader, layouts: Layouts, reads: Sequence[StateReads]) -> None:
+        self._reader, self._layouts, self._reads = reader, layouts, reads
+
+    def finish(self) -> dict[str, Values]:
+        """Return what `StateReader` returns; before the next step, and before another reading."""
+        simulation = self._reader.lpu.simulation
+        copies: Sequence[Live] = simulation.copies
+        dtype = simulation.program.dtype
+        out = {name: one.empty(len(self._reads), dtype) for name, one in self._layouts.items()}
+        for number, one in enumerate(self._reads):
+            arrays = one.finish()
+            for name, layout in self._layouts.items():
+                layout.fill(out[name][number], arrays, copies[number])
+        several = self._reader.lpu.variants is not None
+        return out if several else {name: values[0] for name, values in out.items()}
+
+
 class StateReader:
     """Reads variables, states and parameters of all components that have them.
 
@@ -115,7 +138,7 @@ class StateReader:
     """
 
     def __init__(self, lpu: LiveValues, names: Sequence[str] | Mapping[str, Sequence[str]]) -> None:
-        self._lpu, self.names, self._found = lpu, tuple(names), ProgramCache()
+        self.lpu, self.names, self._found = lpu, tuple(names), ProgramCache()
         self._populations = names if isinstance(names, Mapping) else {}
 
     def __call__(self) -> dict[str, Values]:
@@ -129,19 +152,14 @@ class StateReader:
         NeurodriverError
             For a name that nothing has.
         """
-        simulation = self._lpu.simulation
-        layouts, reads = self._found.get(simulation.program, "reads", self._prepared)
-        copies: Sequence[Live] = simulation.copies
+        return self.begin().finish()
+
+    def begin(self) -> Reading:
+        """Begin to read; what is begun later on a GPU does not hold the values up."""
+        layouts, reads = self._found.get(self.lpu.simulation.program, "reads", self._prepared)
         for one in reads:
             one.begin()
-        dtype = simulation.program.dtype
-        out = {name: layout.empty(len(reads), dtype) for name, layout in layouts.items()}
-        for number, one in enumerate(reads):
-            arrays = one.finish()
-            for name, layout in layouts.items():
-                layout.fill(out[name][number], arrays, copies[number])
-        several = self._lpu.variants is not None
-        return out if several else {name: values[0] for name, values in out.items()}
+        return Reading(self, layouts, reads)
 
     def _prepared(self) -> tuple[dict[str, NameLayout], list[StateReads]]:
         """Find out where all values are."""
@@ -150,7 +168,7 @@ class StateReader:
         for name in self.names:
             parts: list[ReadPart] = []
             count = size = 0
-            for components in components_of(self._lpu, name, self._populations.get(name, ())):
+            for components in components_of(self.lpu, name, self._populations.get(name, ())):
                 elements = components.element_names(name)
                 for element, one in enumerate(elements or [name]):
                     for part, place, _ in components.placed_parts(one):
@@ -161,7 +179,7 @@ class StateReader:
                         parts.append(ReadPart(out, element, part.rows, place, number))
                 count, size = count + len(components), len(elements)
             layouts[name] = NameLayout(count, size, parts)
-        copies: Sequence[Live] = self._lpu.simulation.copies
+        copies: Sequence[Live] = self.lpu.simulation.copies
         return layouts, [copy.backend.live.reads(wanted) for copy in copies]
 
     def _state(self, part: GroupPart, place: Place) -> tuple[Key, slice] | None:
@@ -171,5 +189,5 @@ class StateReader:
             return None
         if place.column is not None or not isinstance(array.key.owner, PopulationOwner):
             return None
-        ordered = part.number not in self._lpu.simulation.program.layout.positions
+        ordered = part.number not in self.lpu.simulation.program.layout.positions
         return (array.key, part.rows) if ordered and isinstance(part.rows, slice) else None

@@ -1,7 +1,8 @@
 """``DeviceReads``: states that are read again and again from a GPU.
 
 Each copy from a GPU takes some microseconds, whatever its size. So neighbouring arrays come in one
-copy, with what lies between them, and the host waits for all copies together.
+copy, with what lies between them, and the host waits for all copies together. It does not wait for
+what the device has begun after them.
 """
 
 from __future__ import annotations
@@ -47,6 +48,7 @@ class DeviceReads:
             size = -(-(at + length) // 16) * 16
         with self._device.current():
             self._buffer = self._device.pinned(max(size, 16), np.uint8)
+            self._here = self._device.event()
         self._views = [
             self._buffer[place[begin] : place[begin] + end - begin].view(dtype)
             for begin, end, dtype in spans
@@ -65,9 +67,10 @@ class DeviceReads:
         with self._device.current():
             for address, size, place in self._runs:
                 self._device.receive(self._buffer.ctypes.data + place, address, size)
+            self._here.record(self._device.stream)
 
     def finish(self) -> list[NDArray[Any]]:
         """Return the values, in the order of ``wanted``; they are valid until the next begin."""
         with self._device.current():
-            self._device.wait()
+            self._here.synchronize()  # and not for what has begun since then
         return self._views

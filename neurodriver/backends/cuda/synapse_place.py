@@ -40,9 +40,15 @@ class StoredOnDevice:
 
     def write(self, values: NDArray[Any]) -> None:
         """Set all values."""
-        whole = np.ascontiguousarray(np.broadcast_to(values, self._shape), self._dtype)
+        self._upload(np.broadcast_to(values, self._shape))
+
+    def write_first(self, values: NDArray[Any]) -> None:
+        """Set the values of the first row."""
+        self._upload(np.broadcast_to(values, self._shape[1:]))
+
+    def _upload(self, values: NDArray[Any]) -> None:
         with self._device.current():
-            self._device.upload(self.address, whole)
+            self._device.upload(self.address, np.ascontiguousarray(values, self._dtype))
 
     def free(self) -> None:
         """Give the memory back."""
