@@ -99,7 +99,7 @@ _ARE_NEIGHBOURS = [
 
 def host_text(texts: SynapseTexts, dtype: str) -> str:
     """Return C++ whose function ``nd_run`` runs the texts; ``dtype`` is that of states."""
-    return "\n".join([HOST, rows_text(texts, dtype, neighbours=True), RUN_ON_HOST])
+    return "\n".join([HOST, rows_text(texts, dtype, host=True), RUN_ON_HOST])
 
 
 def device_text(texts: SynapseTexts, dtype: str) -> str:
@@ -110,14 +110,14 @@ def device_text(texts: SynapseTexts, dtype: str) -> str:
     )
 
 
-def rows_text(texts: SynapseTexts, dtype: str, neighbours: bool = False) -> str:
+def rows_text(texts: SynapseTexts, dtype: str, host: bool = False) -> str:
     """Return the function ``nd_run_row``, for threads that share a row, in words of both.
 
-    With ``neighbours`` texts that read vectors of the sources have a second loop, for rows whose
+    On a ``host`` texts that read vectors of the sources have a second loop, for rows whose
     sources are neighbours: vectors of a CPU load these without an index for each.
     """
     kind = "float" if dtype == "float32" else "double"
-    writers = [_SynapseWriter(texts, name, neighbours) for name in texts.texts]
+    writers = [_SynapseWriter(texts, name, host) for name in texts.texts]
     lines = [line for i, one in enumerate(writers) for line in one.of_row(i)]
     run = _row("nd_run_row", range(len(writers)))
     head = [header("native/math.h"), f"typedef {kind} nd_state;"]
@@ -139,9 +139,9 @@ def _statements(body: Checked) -> tuple[tree.Statement, ...]:
 class _SynapseWriter(CText):
     """Writes the function of one text."""
 
-    def __init__(self, texts: SynapseTexts, name: str, neighbours: bool) -> None:
+    def __init__(self, texts: SynapseTexts, name: str, host: bool) -> None:
         super().__init__("float64")
-        self.neighbours = neighbours and not texts.is_light(name)
+        self.host, self.neighbours = host, host and not texts.is_light(name)
         self.texts, self.text = texts, name
         self.vectors = {f"pre_{one}" for one, size in texts.states.items() if size}
 
@@ -261,8 +261,9 @@ class _SynapseWriter(CText):
         if counts:
             lines.append("long long nd_count = nd_counts[nd_p];")
             lines.append("real changed = nd_counted(nd_count); (void)changed;")
-        lines += [f"if (!({self.value_of(one)})) continue;" for one in condition]
-        lines += self._loads(words)
+        leaves = [f"if (!({self.value_of(one)})) continue;" for one in condition]
+        loads = self._loads(words)  # the threads of a warp wait once for all that they load
+        lines += [*leaves, *loads] if self.host else [*loads, *leaves]
         lines += ["auto nd_add = [&](real nd_x) { nd_count += nd_whole(nd_x); };"] * (
             "add" in calls
         )

@@ -54,8 +54,12 @@ class Watch:
         self._printed.check(backend)
         self._nonfinite.check(backend)
 
+    def begin_synapses(self) -> None:
+        """Begin to read what synapses have counted, once all calls are completed."""
+        self._synapses.begin()
+
     def check_synapses(self, step: int) -> None:
-        """Look at what synapses have counted, once all calls are completed.
+        """Look at what synapses have counted, when `begin_synapses` was called.
 
         Raises
         ------
@@ -108,7 +112,10 @@ class CopyWatches:
         for watch, one in zip(self._watches, self._copies(backend), strict=True):
             watch.check(one)
         if step is not None:
-            for watch in self._watches if step - self._checked > 1 else ():
+            watches = self._watches if step - self._checked > 1 else ()
+            for watch in watches:
+                watch.begin_synapses()
+            for watch in watches:
                 watch.check_synapses(step)
             self._checked = step
 

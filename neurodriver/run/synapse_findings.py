@@ -7,11 +7,15 @@ import warnings
 import numpy as np
 
 from ..backends.base import Backend
+from ..backends.live import StateReads
 from ..circuit.plastic import MARGIN, learning_connections
 from ..circuit.validate import edge_name
 from ..errors import CircuitWarning, LPUExecutionError, NonFiniteError, quoted
 from ..model.rule_sums import sums_of
 from ..state.synapses import SynapseNames, Synapses
+
+Counts = tuple[int, int, int]
+"""Values that were too large to be sent, values that were no numbers, and sums too large."""
 
 
 class SynapseFindings:
@@ -33,18 +37,32 @@ class SynapseFindings:
     def __init__(self, policy: str, said: str = "") -> None:
         self._policy, self._said = policy, said
         self._synapses = list[Synapses]()
-        self._before = list[tuple[int, int, int]]()
+        self._before = list[Counts]()
+        self._reads: StateReads | None = None
         self.number: int | None = None
 
     def begin_run(self, backend: Backend) -> None:
         """Count from here on, in the memory of a backend."""
         every = learning_connections(backend.program.circuit)
         self._synapses = [Synapses(backend, links) for links in every]
-        self._before = [synapses.counts() for synapses in self._synapses]
+        keys = [key for synapses in self._synapses for key in synapses.counted()]
+        self._reads = backend.live.reads([(key, slice(None)) for key in keys]) if keys else None
+        self.begin()
+        self._before = self._counts()
         self.number = None
 
+    def begin(self) -> None:
+        """Begin to read what has been counted; a GPU brings that of all copies meanwhile."""
+        if self._reads is not None:
+            self._reads.begin()
+
+    def _counts(self) -> list[Counts]:
+        """Return what has been counted when `begin` was called, for each set of connections."""
+        arrays = iter(() if self._reads is None else self._reads.finish())
+        return [one.counts([next(arrays) for _ in one.counted()]) for one in self._synapses]
+
     def check(self, step: int, raises: bool = True) -> None:
-        """Look for values that are not numbers, and for sums that are too large.
+        """Look for values that are not numbers, and for sums too large, when `begin` was called.
 
         Raises
         ------
@@ -53,8 +71,8 @@ class SynapseFindings:
         LPUExecutionError
             For a sum that is beyond its range.
         """
-        for number, synapses in enumerate(self._synapses):
-            before, now = self._before[number], synapses.counts()
+        for number, (synapses, now) in enumerate(zip(self._synapses, self._counts(), strict=True)):
+            before = self._before[number]
             self._before[number] = (before[0], *now[1:])
             if now[1] > before[1] and self._policy != "off":
                 message = self._undefined(synapses, now[1] - before[1])
@@ -71,9 +89,10 @@ class SynapseFindings:
 
     def finish(self) -> None:
         """Warn of values that were clamped since the run began, and of what is not told yet."""
+        self.begin()
         self.check(0, raises=False)
-        for number, synapses in enumerate(self._synapses):
-            before, now = self._before[number], synapses.counts()
+        for number, (synapses, now) in enumerate(zip(self._synapses, self._counts(), strict=True)):
+            before = self._before[number]
             if more := now[0] - before[0]:
                 warnings.warn(self._said + _clamped(synapses, more), CircuitWarning, stacklevel=2)
             self._before[number] = (now[0], *before[1:])

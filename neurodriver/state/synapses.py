@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -21,6 +22,12 @@ from ..plan.sums.learned import LearnedSum
 from .drift import values_at
 
 Numbers = NDArray[np.int64]
+
+
+def _rows(arrays: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+    """Return what threads have counted, one thread after the other, (n, 8)."""
+    none = np.zeros((0, 8), np.int64)
+    return np.concatenate([none, *(one.reshape(-1, 8) for one in arrays)])
 
 
 @dataclass(frozen=True)
@@ -207,25 +214,23 @@ class Synapses:
 
     def clamped(self) -> int:
         """Return how many values were too large to be sent."""
-        return self.counts()[0]
+        return self.counts([self.backend.array(key) for key in self.counted()])[0]
 
-    def counts(self) -> tuple[int, int, int]:
+    def counted(self) -> list[Key]:
+        """Return the arrays in which threads count, (threads * 8,) each: see ``event_order.h``."""
+        return [part.key("clamped") for part in self.parts if part.of_events]
+
+    def counts(self, arrays: Sequence[NDArray[np.int64]]) -> tuple[int, int, int]:
         """Return how many values were too large to be sent, or no numbers, and sums too large."""
-        clamped, undefined, overflown = self._counted()[:, :3].sum(axis=0).tolist()
+        clamped, undefined, overflown = _rows(arrays)[:, :3].sum(axis=0).tolist()
         return clamped, undefined, overflown
 
     def largest_sum(self) -> tuple[int, float, float]:
         """Return a sum that was too large: its number in texts of intervals, value and range."""
-        row = next(row for row in self._counted() if row[2])
+        counted = _rows([self.backend.array(key) for key in self.counted()])
+        row = next(row for row in counted if row[2])
         value, limit = row[4:6].view(np.float64).tolist()
         return int(row[3]), value, limit
-
-    def _counted(self) -> Numbers:
-        """Return what threads have counted, (n, 8): see ``event_order.h``."""
-        none = np.zeros((0, 8), np.int64)
-        parts = [part for part in self.parts if part.of_events]
-        own = (self.backend.array(part.key("clamped")).reshape(-1, 8) for part in parts)
-        return np.concatenate([none, *(one.astype(np.int64) for one in own)])
 
     def modulators(self) -> tuple[NDArray[Any], Numbers]:
         """Return the levels of modulators after their last doses, and the steps of these.
