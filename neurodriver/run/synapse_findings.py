@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
+from itertools import islice
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..backends.base import Backend
 from ..backends.live import StateReads
@@ -13,6 +17,8 @@ from ..circuit.validate import edge_name
 from ..errors import CircuitWarning, LPUExecutionError, NonFiniteError, quoted
 from ..model.rule_sums import sums_of
 from ..state.synapses import SynapseNames, Synapses
+
+Arrays = Sequence[NDArray[Any]]
 
 Counts = tuple[int, int, int]
 """Values that were too large to be sent, values that were no numbers, and sums too large."""
@@ -39,16 +45,20 @@ class SynapseFindings:
         self._synapses = list[Synapses]()
         self._before = list[Counts]()
         self._reads: StateReads | None = None
+        self._sizes = list[int]()
+        self._seen = b""
         self.number: int | None = None
 
     def begin_run(self, backend: Backend) -> None:
         """Count from here on, in the memory of a backend."""
-        every = learning_connections(backend.program.circuit)
-        self._synapses = [Synapses(backend, links) for links in every]
-        keys = [key for synapses in self._synapses for key in synapses.counted()]
-        self._reads = backend.live.reads([(key, slice(None)) for key in keys]) if keys else None
+        links = learning_connections(backend.program.circuit)
+        self._synapses = [Synapses(backend, one) for one in links]
+        keys = [synapses.counted() for synapses in self._synapses]
+        every = [(key, slice(None)) for some in keys for key in some]
+        self._reads = backend.live.reads(every) if every else None
+        self._sizes = [*map(len, keys)]
         self.begin()
-        self._before = self._counts()
+        self._before = self._counts(self._read())
         self.number = None
 
     def begin(self) -> None:
@@ -56,10 +66,19 @@ class SynapseFindings:
         if self._reads is not None:
             self._reads.begin()
 
-    def _counts(self) -> list[Counts]:
-        """Return what has been counted when `begin` was called, for each set of connections."""
-        arrays = iter(() if self._reads is None else self._reads.finish())
-        return [one.counts([next(arrays) for _ in one.counted()]) for one in self._synapses]
+    def _read(self) -> Arrays:
+        """Return what threads had counted when `begin` was called; note what it was."""
+        arrays = [] if self._reads is None else self._reads.finish()
+        self._seen = b"".join(one.tobytes() for one in arrays)
+        return arrays
+
+    def _counts(self, arrays: Arrays) -> list[Counts]:
+        """Return what has been counted, for each set of connections."""
+        left = iter(arrays)
+        return [
+            synapses.counts([*islice(left, size)])
+            for synapses, size in zip(self._synapses, self._sizes, strict=True)
+        ]
 
     def check(self, step: int, raises: bool = True) -> None:
         """Look for values that are not numbers, and for sums too large, when `begin` was called.
@@ -71,7 +90,11 @@ class SynapseFindings:
         LPUExecutionError
             For a sum that is beyond its range.
         """
-        for number, (synapses, now) in enumerate(zip(self._synapses, self._counts(), strict=True)):
+        seen, arrays = self._seen, self._read()
+        if self._seen == seen:
+            return
+        counts = zip(self._synapses, self._counts(arrays), strict=True)
+        for number, (synapses, now) in enumerate(counts):
             before = self._before[number]
             self._before[number] = (before[0], *now[1:])
             if now[1] > before[1] and self._policy != "off":
@@ -91,7 +114,8 @@ class SynapseFindings:
         """Warn of values that were clamped since the run began, and of what is not told yet."""
         self.begin()
         self.check(0, raises=False)
-        for number, (synapses, now) in enumerate(zip(self._synapses, self._counts(), strict=True)):
+        counts = zip(self._synapses, self._counts(self._read()), strict=True)
+        for number, (synapses, now) in enumerate(counts):
             before = self._before[number]
             if more := now[0] - before[0]:
                 warnings.warn(self._said + _clamped(synapses, more), CircuitWarning, stacklevel=2)
