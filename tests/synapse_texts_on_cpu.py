@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from warps_on_cpu import QUICK, WARPS
 
-from neurodriver.backends.synapse_sets import HostSynapses
+from neurodriver.backends.cpu.synapse_place import HostSynapses
 from neurodriver.codegen.synapse_texts import rows_text
 from neurodriver.model.synapse_texts import SynapseTexts
 from neurodriver.native.compiler import build

@@ -5,27 +5,20 @@ The numbers are in the memory of a *place*: of the host, or of a GPU. There the 
 
 from __future__ import annotations
 
-import ctypes as ct
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..codegen.synapse_texts import host_text
 from ..errors import NeurodriverError, quoted
 from ..model.synapse_texts import SynapseTexts
-from ..native.compiler import build
 
 Reals = NDArray[np.float64]
 Words = NDArray[np.uint64]
 Addresses = Mapping[str, Words]
 """Name of a set -> addresses."""
-
-THREAD_WORTH = 1 << 18
-"""Synapses, times copies, that are worth a thread."""
 
 TextFacts = tuple[list[str], list[tuple[str, str]], bool, bool]
 """Numbers of synapses and states of a text, whether it is of copies, and whether it is light."""
@@ -95,86 +88,6 @@ class SynapsePlace(Protocol):
 
     def close(self) -> None:
         """Give the memory back."""
-
-
-class StoredOnHost:
-    """An array in host memory."""
-
-    def __init__(self, values: NDArray[Any]) -> None:
-        self.values = np.array(values, order="C")
-        self.address, self.nbytes = self.values.ctypes.data, self.values.nbytes
-
-    def read(self) -> NDArray[Any]:
-        """Return a copy of the values."""
-        return self.values.copy()
-
-    def write(self, values: NDArray[Any]) -> None:
-        """Set all values."""
-        self.values[...] = values
-
-    def write_first(self, values: NDArray[Any]) -> None:
-        """Set the values of the first row."""
-        self.values[0] = values
-
-
-class HostSynapses:
-    """The memory of this machine; `SynapsePlace` says what the methods do.
-
-    Parameters
-    ----------
-    dtype : dtype
-        Of states.
-    threads : int
-        At most.
-    """
-
-    def __init__(self, texts: SynapseTexts, dtype: np.dtype, threads: int) -> None:
-        (library,) = build([(host_text(texts, dtype.name), ())])
-        self._run, self._threads = library.nd_run, threads
-        self._stored: list[StoredOnHost] = []
-
-    def store(self, values: NDArray[Any]) -> StoredOnHost:
-        self._stored.append(StoredOnHost(values))
-        return self._stored[-1]
-
-    def run(
-        self, sets: Stored, begin: Stored, count: int, work: NDArray[np.int64], light: bool
-    ) -> None:
-        """Run the texts of some sets, on several threads where there is enough to do."""
-        given = ct.c_void_p(sets.address), ct.c_void_p(begin.address)
-        number, rows = ct.c_longlong(count), len(work) - 1
-        threads = min(self._threads, int(work[-1]) // THREAD_WORTH + 1)
-        if threads == 1:
-            self._run(*given, number, ct.c_longlong(0), ct.c_longlong(rows))
-            return
-        cuts = np.searchsorted(work, work[-1] * np.arange(threads + 1) / threads)
-        cuts[0], cuts[-1] = 0, rows
-        spans = [
-            (ct.c_longlong(low), ct.c_longlong(high))
-            for low, high in zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True)
-        ]
-        with ThreadPoolExecutor(threads) as pool:  # compiled code holds no lock of Python
-            list(pool.map(lambda span: self._run(*given, number, *span), spans))
-
-    def wait(self) -> None:
-        """Do nothing: they have."""
-
-    def offer(self, counts: Stored) -> bytes:
-        """Return nothing: ranks send each other what is in host memory."""
-        return b""
-
-    def reach(self, offers: Sequence[bytes], own: int) -> bool:
-        """Return False."""
-        return False
-
-    def show(self, counts: Stored) -> None:
-        """Do nothing."""
-
-    def add(self, counts: Stored) -> None:
-        """Do nothing."""
-
-    def close(self) -> None:
-        self._stored.clear()
 
 
 @dataclass(frozen=True, eq=False)

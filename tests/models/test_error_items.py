@@ -12,7 +12,7 @@ from synapse_texts_on_cpu import WarpSynapses
 
 import neurodriver as nd
 from neurodriver.backends.cpu import live
-from neurodriver.backends.synapse_sets import HostSynapses
+from neurodriver.backends.cpu.synapse_place import HostSynapses
 from neurodriver.error_driven import (
     Circle,
     Log,

@@ -23,7 +23,7 @@ from synapse_texts_on_cpu import WarpSynapses
 
 import neurodriver as nd
 from neurodriver.backends.cpu import live
-from neurodriver.backends.synapse_sets import HostSynapses
+from neurodriver.backends.cpu.synapse_place import HostSynapses
 from neurodriver.codegen.generate import generate
 from neurodriver.codegen.simt.device import Part, device_text
 from neurodriver.codegen.simt.shape import Shape

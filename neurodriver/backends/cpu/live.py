@@ -15,7 +15,7 @@ from ...plan.arrays import Key, Owner, Role
 from ...plan.layout import Segment
 from ...plan.sums.gather import Gather
 from ..live import ALL, At
-from ..synapse_sets import HostSynapses
+from .synapse_place import HostSynapses
 
 if TYPE_CHECKING:
     from .backend import CPUBackend
