@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from synapse_texts_on_cpu import WarpSynapses
 
-from neurodriver.backends.cpu import synapse_place
+from neurodriver.backends.cpu import synapse_place as host_place
 from neurodriver.backends.cpu.synapse_place import HostSynapses
 from neurodriver.backends.cuda import synapse_place
 from neurodriver.backends.synapse_sets import SynapseSet, SynapseSets
@@ -147,7 +147,7 @@ def test_texts_against_numpy(dtype: str) -> None:
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_threads_and_warps_leave_equal_bits(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """No order of additions changes a bit."""
-    monkeypatch.setattr(synapse_place, "THREAD_WORTH", 16)
+    monkeypatch.setattr(host_place, "THREAD_WORTH", 16)
     kind = np.dtype(dtype)
     places = [HostSynapses(TEXTS, kind, 1), HostSynapses(TEXTS, kind, 3)]
     found = [ran(place, dtype)[1] for place in (*places, WarpSynapses(TEXTS, kind, 1))]
