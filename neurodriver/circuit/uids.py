@@ -43,6 +43,8 @@ def uid_list(who: Any, error: type[NeurodriverError] = TargetError) -> list[str]
     if isinstance(who, np.ndarray) and who.dtype.kind == "U":
         out = who.ravel().tolist()
         return out
+    if isinstance(who, list | tuple) and {*map(type, who)} == {str}:
+        return [*who]
     each: Iterable[Any] = [who] if isinstance(who, str | bytes) else who
     if not isinstance(each, Iterable):
         raise error(f"uids, a population or a selection are needed, got {who!r:.60}")
