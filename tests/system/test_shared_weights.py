@@ -74,7 +74,7 @@ def test_states_of_the_end_are_read_before_the_next_step() -> None:
             if not late:
                 assert end.means.max() > 0
             sim.begin({"Input": UNITS[::-1], "Output": UNITS})
-            sim.cycle(57)
+            sim.cycle(sim.network.cycles)
             found.append((end.greatest, end.means, end.of_layers(["Input", "Hidden", "Output"])))
     for one, other in zip(*found, strict=True):
         assert str(one) == str(other)
