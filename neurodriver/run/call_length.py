@@ -65,8 +65,8 @@ class CallLength:
         if not seconds:
             return max(1, min(16, limit))
         wanted, last = AHEAD_SECONDS, LAST_SECONDS
-        if self._parts or not ahead or not self._feeds:
+        if self._parts or not ahead:
             wanted, last = CALL_SECONDS, LAST_SECONDS_OF_PARTS
-        if ahead and (self._parts or self._feeds):  # little is left to do when the device is done
+        if ahead:  # what is left to do when the device is done is little
             limit = min(limit, max(left // 2, int(last / seconds)))
         return max(1, min(int(wanted / seconds), limit))

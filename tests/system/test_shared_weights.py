@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
 from error_networks import ITEMS, PATHS, UNITS, side_by_side
 from sharing import COPIES, DT, Scaled, Tired, batched, check_one_memory, circuit, memories, spikes
 
@@ -79,21 +78,3 @@ def test_states_of_the_end_are_read_before_the_next_step() -> None:
     for one, other in zip(*found, strict=True):
         assert str(one) == str(other)
     assert np.ptp(found[0][1]) > 0.01
-
-
-@pytest.mark.parametrize(("recorded", "steps"), [(False, [300, 50]), (True, None)])
-def test_calls_ahead_are_short_for_recorders_only(
-    recorded: bool, steps: list[int] | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Rows come while the next call runs; where nothing is recorded a call may be long."""
-    made = circuit(Scaled())
-    recorders = [nd.MemoryRecorder("V")] if recorded else []
-    with nd.LPU(made, DT, recorders=recorders) as lpu:
-        lpu.start(350)
-        monkeypatch.setattr(lpu.simulation.calls, "ahead", lpu.backend)
-        monkeypatch.setattr(lpu.simulation.calls, "seconds_per_step", 1e-4)
-        length, left, found = lpu.simulation.length, 350, []
-        while left:
-            found.append(length.steps(350 - left, left))
-            left -= found[-1]
-    assert found == steps if steps else (max(found) == 40 and found[-1] == 1 and len(found) > 10)
