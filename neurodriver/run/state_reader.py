@@ -99,7 +99,7 @@ class NameLayout:
 Layouts = dict[str, NameLayout]
 
 
-class Reading:
+class PendingRead:
     """Values that are on their way; `finish` returns them."""
 
     def __init__(self, reader: StateReader, layouts: Layouts, reads: Sequence[StateReads]) -> None:
@@ -154,12 +154,12 @@ class StateReader:
         """
         return self.begin().finish()
 
-    def begin(self) -> Reading:
+    def begin(self) -> PendingRead:
         """Begin to read; what is begun later on a GPU does not hold the values up."""
         layouts, reads = self._found.get(self.lpu.simulation.program, "reads", self._prepared)
         for one in reads:
             one.begin()
-        return Reading(self, layouts, reads)
+        return PendingRead(self, layouts, reads)
 
     def _prepared(self) -> tuple[dict[str, NameLayout], list[StateReads]]:
         """Find out where all values are."""
