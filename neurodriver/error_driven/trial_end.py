@@ -28,7 +28,7 @@ Reads = Callable[[], Mapping[str, NDArray[Any]]]
 
 
 class TrialEnd:
-    """States of all items. At first they are on their way, and who asks for some waits for these.
+    """States of all items. They may be on their way from a GPU: whoever reads one waits for it.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class TrialEnd:
 
     def complete(self) -> None:
         """Wait for all states: the next step changes them."""
-        assert self._before is not None and self._read is not None
+        _ = self._before, self._read
 
     @cached_property
     def greatest(self) -> Reals:

@@ -42,6 +42,7 @@ class SynapseFindings:
 
     def __init__(self, policy: str, said: str = "") -> None:
         self._policy, self._said = policy, said
+        self._backend: Backend | None = None
         self._synapses = list[Synapses]()
         self._before = list[Counts]()
         self._reads: StateReads | None = None
@@ -51,12 +52,14 @@ class SynapseFindings:
 
     def begin_run(self, backend: Backend) -> None:
         """Count from here on, in the memory of a backend."""
-        links = learning_connections(backend.program.circuit)
-        self._synapses = [Synapses(backend, one) for one in links]
-        keys = [synapses.counted() for synapses in self._synapses]
-        every = [(key, slice(None)) for some in keys for key in some]
-        self._reads = backend.live.reads(every) if every else None
-        self._sizes = [*map(len, keys)]
+        if backend is not self._backend:  # a GPU keeps memory for what is read so
+            self._backend = backend
+            links = learning_connections(backend.program.circuit)
+            self._synapses = [Synapses(backend, one) for one in links]
+            keys = [synapses.counted() for synapses in self._synapses]
+            every = [(key, slice(None)) for some in keys for key in some]
+            self._reads = backend.live.reads(every) if every else None
+            self._sizes = [*map(len, keys)]
         self.begin()
         self._before = self._counts(self._read())
         self.number = None

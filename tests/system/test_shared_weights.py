@@ -78,3 +78,17 @@ def test_states_of_the_end_are_read_before_the_next_step() -> None:
     for one, other in zip(*found, strict=True):
         assert str(one) == str(other)
     assert np.ptp(found[0][1]) > 0.01
+
+
+def test_runs_read_the_counts_of_synapses_in_one_place() -> None:
+    """On a GPU a place is page-locked memory: a thousand runs need no more of it than one."""
+    made = circuit(Tired())
+    with batched(made, batch=2, seed=[5, 6]) as lpu:
+        found = []
+        for _ in range(3):
+            lpu.run(20)
+            watches = lpu.simulation._findings._watches
+            found.append([watch._synapses._reads for watch in watches])
+        assert len(found[0]) == 2 and None not in found[0]
+        for more in found[1:]:
+            assert all(one is other for one, other in zip(found[0], more, strict=True))
