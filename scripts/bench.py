@@ -90,6 +90,7 @@ TABLE = (
     "stdp_izhikevich",
     "reward",
     "hmax",
+    "sheet",
     "lvis",
     "lvis_items",
     "lvis_changes",

@@ -32,7 +32,7 @@ CLEAR = 2.0**-12
 """Error of sums of products, in units, up to which they are worth computing."""
 
 BEYOND = 8
-"""Numbers behind the last way, which compiled code reads."""
+"""Numbers behind the last way and the last unit, which compiled code reads."""
 
 _NUMBERS = "first shortest ahead end lanes powers alike apart direct terms".split()
 
@@ -41,7 +41,7 @@ class _Sends(ct.Structure):
     _fields_ = [(name, _array) for name in ("rule", "unit", "ways")]
     _fields_ += [("dt", _real)]
     _fields_ += [(name, _integer) for name in _NUMBERS]
-    _fields_ += [("error", _real)]
+    _fields_ += [(name, _real) for name in ("error", "finest")]
 
 
 def ways_along(axis: AxisRuns) -> tuple[Integers, Reals]:
@@ -126,6 +126,7 @@ class ComputedRows:
         self._sends = _Sends(rule=ct.addressof(rule), dt=dt, shortest=1, lanes=1)
         self._sends.direct = direct(links)
         self._sum: Gaussians | None = None
+        self._targets = len(links.ends.target)
         if plain(links):
             assert links.located is not None
             self._sum = _as_sum(links)
@@ -165,10 +166,12 @@ class ComputedRows:
             Slots for which there is one mark.
         """
         sends = self._sends
-        sends.alike = bool((unit == unit[0]).all())
-        sends.powers = bool((np.frexp(unit)[0] == 0.5).all())
-        unit = 1.0 / unit if sends.powers else unit
-        if self._sum and sends.powers and self._sum.error * unit.max(initial=0) < CLEAR:
+        mine = unit[first : first + self._targets]
+        sends.alike = bool((mine == mine[0]).all())
+        sends.powers = bool((np.frexp(mine)[0] == 0.5).all())
+        sends.finest = 1.0 / mine.min()
+        unit = np.append(1.0 / unit if sends.powers else unit, np.zeros(BEYOND))
+        if self._sum and sends.powers and self._sum.error * sends.finest < CLEAR:
             sends.terms, sends.error = len(self._sum.terms), self._sum.error
         self._kept.append(unit)
         sends.unit, sends.first, sends.shortest = unit.ctypes.data, first, shortest

@@ -12,12 +12,14 @@ struct nd_ways {
 };
 
 enum { ND_SUMMANDS = 4, ND_BEYOND = 8 };
+static const double ND_SHIFT = 0x1.8p52;    /* a number plus this one ends with its nearest whole number */
 typedef double nd_reals __attribute__((vector_size(64), aligned(8), may_alias));
 typedef int nd_numbers __attribute__((vector_size(32), aligned(4), may_alias));
+typedef long long nd_words __attribute__((vector_size(64)));
 
 /* `unit` is that of each slot of a step, `first` the slot of the first target, and `shortest` the
  * least latency. Slots of `ahead` targets follow each other, up to slot `end`. `powers`: all units are
- * powers of two, and `unit` has 1 over each; `alike`: all are equal. `ways` is null unless the rule is
+ * powers of two, and `unit` has 1 over each, `finest` the greatest; `alike`: all are equal. `ways` is null unless the rule is
  * one along axes without masks, whose formulas read distances alone. `direct`: its numbers are not
  * drawn, and read no more than distances; `apart`: they read those along the axes, too. The weight is a
  * sum of `terms` exponentials, 0: it is none; `error` bounds what their products lack. */
@@ -27,7 +29,7 @@ struct nd_sends {
     const nd_ways *ways;
     double dt;
     integer first, shortest, ahead, end, lanes, powers, alike, apart, direct, terms;
-    double error;
+    double error, finest;
 };
 
 struct nd_sent {
@@ -38,7 +40,8 @@ struct nd_sent {
     integer index[16], inner[17];
     double way[16], share[17][ND_SUMMANDS];
     integer count;
-    bool rough;     /* weights are sums of products along axes */
+    nd_words open;  /* not 0: a sum of products leaves open which multiple a weight is */
+    bool rough;     /* multiples are those of sums of products along axes */
 
     /* Makes room for `more` connections. */
     void room(integer dims, integer more)
@@ -46,7 +49,7 @@ struct nd_sent {
         const size_t size = (size_t)(count + more);
         if (squared.size() < size) squared.resize(2 * size);
         if (target.size() < size) target.resize(2 * size);
-        if (weight.size() < size) weight.resize(2 * size);
+        if (multiple.size() < size) multiple.resize(2 * size);
         for (integer d = 0; d < dims; ++d)
             if (along[d].size() < size) along[d].resize(2 * size);
     }
@@ -87,9 +90,18 @@ struct nd_sent {
                 if (sum + ways[from] * ways[from] <= most) some(p, d, first, ways, from, from + 1, sum, self);
             return;
         }
-        while (from < to && sum + ways[from] * ways[from] > most) ++from;
-        while (from < to && sum + ways[to - 1] * ways[to - 1] > most) --to;
+        if (from >= to) return;
+        from += beyond<1>(ways + from, to - from, sum, most);
+        to -= beyond<-1>(ways + to - 1, to - from, sum, most);
         some(p, d, first, ways, from, to, sum, self);
+    }
+
+    /* How many of `size` ways are too far before the first that is not. */
+    template <int step> static integer beyond(const double *ways, integer size, double sum, double most)
+    {
+        integer n = 0;
+        while (n < size && sum + ways[step * n] * ways[step * n] > most) ++n;
+        return n;
     }
 
     /* All from number `from` of a run to before number `to`, but for `self`. */
@@ -104,23 +116,48 @@ struct nd_sent {
         }
         if (n <= 0) return;
         room(p.rule->space->dims, n + ND_BEYOND);
-        const nd_ways &a = p.ways[d];
-        const double *const way_at = ways + from, *share_at = a.share + (way_at - a.way);
-        const nd_numbers order = {0, 1, 2, 3, 4, 5, 6, 7};
-        /* whole vectors: what follows the run is written over */
-        for (integer i = 0; i < n; i += ND_BEYOND) {
-            const nd_reals it = *(const nd_reals *)(way_at + i);
-            *(nd_numbers *)(target.data() + count + i) = (int)(first + from + i) + order;
-            *(nd_reals *)(squared.data() + count + i) = sum + it * it;
-            if (!rough) continue;
-            const double *terms = share_at + i;
-            nd_reals total = share[d][0] * *(const nd_reals *)terms;
-            for (integer t = 1; t < p.terms; ++t) total += share[d][t] * *(const nd_reals *)(terms += a.size);
-            *(nd_reals *)(weight.data() + count + i) = total;
+        const double *const way_at = ways + from;
+        const int begin = (int)(first + from);
+        switch (rough ? p.terms : 0) {
+            case 1: write<1>(p, d, begin, way_at, n, sum); break;
+            case 2: write<2>(p, d, begin, way_at, n, sum); break;
+            case 3: write<3>(p, d, begin, way_at, n, sum); break;
+            case 4: write<4>(p, d, begin, way_at, n, sum); break;
+            default: write<0>(p, d, begin, way_at, n, sum);
         }
         for (integer o = 0; p.apart && o < d; ++o) std::fill_n(along[o].begin() + count, n, way[o]);
         if (p.apart) std::copy_n(way_at, n, along[d].begin() + count);
         count += n;
+    }
+
+    /* Targets from `begin` on, squared distances, and multiples of a sum of `terms`, as whole vectors: what
+     * follows the n targets is written over. */
+    template <integer terms>
+    void write(const nd_sends &p, integer d, int begin, const double *way_at, integer n, double sum)
+    {
+        const nd_ways &a = p.ways[d];
+        const double *const share_at = a.share + (way_at - a.way), *const unit = p.unit + p.first + begin;
+        const double clear = 0.5 - p.error * p.finest;
+        int *const to = target.data() + count, *const m = multiple.data() + count;
+        double *const far = squared.data() + count;
+        const integer size = a.size;
+        double before[ND_SUMMANDS];
+        std::copy_n(share[d], ND_SUMMANDS, before);
+        nd_words doubtful = {};
+        for (integer i = 0; i < n; i += ND_BEYOND) {
+            const nd_reals it = *(const nd_reals *)(way_at + i);
+            *(nd_numbers *)(to + i) = (begin + (int)i) + nd_numbers{0, 1, 2, 3, 4, 5, 6, 7};
+            *(nd_reals *)(far + i) = sum + it * it;
+            if (!terms) continue;
+            nd_reals total = before[0] * *(const nd_reals *)(share_at + i);
+            for (integer t = 1; t < terms; ++t)
+                total += before[t] * *(const nd_reals *)(share_at + t * size + i);
+            const nd_reals units = total * *(const nd_reals *)(unit + i), shifted = units + ND_SHIFT;
+            const nd_reals rest = units - (shifted - ND_SHIFT);
+            *(nd_numbers *)(m + i) = __builtin_convertvector((nd_words)shifted, nd_numbers);
+            doubtful |= (nd_words)(rest > clear) | (nd_words)(rest < -clear);
+        }
+        if (terms) open |= doubtful;
     }
 
     void along_axes(const nd_sends &p, integer s, integer low, integer high)
@@ -136,6 +173,7 @@ struct nd_sent {
             inner[d] = inner[d + 1] * g.axes[d].targets;
         }
         count = 0;
+        open = nd_words{};
         std::fill_n(share[0], ND_SUMMANDS, 1.0);
         find(p, 0, 0, 0.0, low, high, g.autapses ? -1 : s + r.shift);
         by_formula(r, rough);
@@ -195,12 +233,12 @@ struct nd_sent {
         else std::fill(out.begin(), out.begin() + count, law.a);
     }
 
-    /* Targets, weights and delays of a source, of targets from `low` to `high` - 1. Weights may be sums of
-     * products where `in_units` follows. */
-    void row(const nd_sends &p, integer s, integer low, integer high, bool sums = false)
+    /* Targets, weights and delays of a source, of targets from `low` to `high` - 1. With `in_sums` there may
+     * be multiples in the place of weights. */
+    void row(const nd_sends &p, integer s, integer low, integer high, bool in_sums = false)
     {
         const nd_rule *r = p.rule;
-        rough = sums && p.terms;
+        rough = in_sums && p.terms;
         if (p.ways) return along_axes(p, s, low, high);
         if (p.direct && r->kind == ND_POINTS) return among_points(p, s, low, high);
         nd_space_row(r, s, own, nullptr);
@@ -210,45 +248,44 @@ struct nd_sent {
         within(low, high);
     }
 
-    /* Weights become multiples of the targets' units. Returns whether a sum of products leaves open which. */
-    bool to_multiples(const nd_sends &p)
+    /* Weights become multiples of the targets' units. */
+    void to_multiples(const nd_sends &p)
     {
-        const double *unit = p.unit + p.first, error = rough ? p.error : 0.0;
+        const double *unit = p.unit + p.first;
         if ((integer)multiple.size() < count) multiple.resize(2 * (size_t)count);
-        int *m = multiple.data(), open = 0;
+        int *m = multiple.data();
         const int *to = target.data();
         const double *w = weight.data();
         const integer n = count;
         if (p.powers && p.alike) {
-            const double each = unit[0], near_half = 0.5 - error * each;
-            _Pragma("omp simd reduction(| : open)")
-            for (integer i = 0; i < n; ++i) {
-                const double units = w[i] * each, whole = nd_rint(units);
-                m[i] = (int)whole;
-                open |= nd_fabs(units - whole) > near_half;
-            }
+            const double each = unit[0];
+            _Pragma("omp simd")
+            for (integer i = 0; i < n; ++i) m[i] = (int)nd_rint(w[i] * each);
         } else if (p.powers) {     /* the product is exact */
-            _Pragma("omp simd reduction(| : open)")
-            for (integer i = 0; i < n; ++i) {
-                const double units = w[i] * unit[to[i]], whole = nd_rint(units);
-                m[i] = (int)whole;
-                open |= nd_fabs(units - whole) > 0.5 - error * unit[to[i]];
-            }
+            _Pragma("omp simd")
+            for (integer i = 0; i < n; ++i) m[i] = (int)nd_rint(w[i] * unit[to[i]]);
         } else {
             _Pragma("omp simd")
             for (integer i = 0; i < n; ++i) m[i] = (int)nd_rint(w[i] / unit[to[i]]);
         }
-        return open;
+    }
+
+    /* Whether all multiples are those of the weights by their formula. */
+    bool settled() const
+    {
+        long long any = 0;
+        for (int i = 0; i < 8; ++i) any |= open[i];
+        return any == 0;
     }
 
     /* Weights become multiples of the targets' units, targets slots behind slot `now`. */
     void in_units(const nd_sends &p, integer now)
     {
-        if (to_multiples(p) && rough) {
+        if (rough && !settled()) {
             rough = false;
             by_formula(*p.rule, false);
-            to_multiples(p);
         }
+        if (!rough) to_multiples(p);
         const double dt = p.dt, least = (double)p.shortest;
         const int first = (int)p.first, end = (int)p.end, begin = (int)now, ahead = (int)p.ahead;
         int *to = target.data();

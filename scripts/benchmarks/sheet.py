@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,11 +13,17 @@ import neurodriver as nd
 from neurodriver.system import free_memory
 
 from .measure import median, seconds_per_step
+from .table import Row, StepTime, Table, one_run
 
 DT = 1e-4
 SIZE, LARGE = 300, 1000
 STORED_BYTES = 8e9
 """Memory that a million cells with stored connections are sure to find room in."""
+
+UNEVEN = {"cpu": 2.0, "cuda": 1.5}
+"""How many times the time of stored connections those of uneven axes may take."""
+
+DTYPES, STEPS = ("float32", "float64"), 2000
 
 CELL = {"resting_potential": -65, "reset_potential": -65, "threshold": -50, "time_constant": 10,
         "capacitance": 250, "refractory_period": 2, "drive_rate": 5000.0,
@@ -76,7 +84,7 @@ def run(rounds: int, peers: str | None) -> list[dict[str, Any]]:
         })  # fmt: skip
         for lpu, _ in lpus.values():
             lpu.close()
-    return [*rows, large(rounds)]
+    return [*rows, large(rounds), *uneven_rows(Table("cpu", rounds))]
 
 
 def large(rounds: int) -> dict[str, Any]:
@@ -102,3 +110,51 @@ def large(rounds: int) -> dict[str, Any]:
     for one, _ in lpus.values():
         one.close()
     return row
+
+
+def uneven(torus: bool, stored: bool) -> nd.Circuit:
+    """Return 100 x 100 cells whose distances differ, each connected with those within 12."""
+    number, period = np.arange(100), 100.0 if torus else None
+    y, x = (nd.Axis.at(number + 0.3 * np.sin(wave * number), period=period) for wave in (2.3, 1.7))
+    sheet = nd.Population("LeakyIAFDeltaDriven", name="sheet", axes={"y": y, "x": x}, **CELL)
+    delay = next(iter(DELAYS.values()))
+    rule = nd.Within(12.0, autapses=False)
+    link = nd.Projection(sheet, sheet, rule, weight=WEIGHT, delay=delay, name="dog", stored=stored)
+    return nd.Circuit([sheet], [link], seed=1)
+
+
+def uneven_rows(table: Table) -> Iterator[Row]:
+    """Yield the rows of uneven axes, whose connections are computed when their source spikes."""
+    most = UNEVEN[table.backend]
+    for torus in (True, False):
+        for dtype in DTYPES:
+            lpus = {
+                stored: table.lpu(uneven(torus, stored), DT, [], dtype=dtype)
+                for stored in (False, True)
+            }
+            for lpu in lpus.values():
+                table.timed(lpu)
+            runs = [{stored: one_run(lpu, STEPS) for stored, lpu in lpus.items()}
+                    for _ in range(table.rounds)]  # fmt: skip
+            spent, theirs = (
+                StepTime(median([r[how].wall for r in runs]), median([r[how].device for r in runs]))
+                for how in (False, True)
+            )
+            ratio, edges = spent.seconds / theirs.seconds, lpus[False].circuit.edges
+            size = {stored: megabytes(lpu) for stored, lpu in lpus.items()}
+            clock = {} if math.isnan(spent.device) else {"wall us": spent.wall * 1e6}
+            where = "torus" if torus else "open"
+            yield {
+                "case": f"uneven sheet of 100 x 100 cells, {where}, {edges:,} edges, {dtype}",
+                "us a step": spent.seconds * 1e6, **clock,
+                "peer": f"stored connections {theirs.seconds * 1e6:.3g} us",
+                "ratio": ratio, "target": f"<= {most:g} x", "met": "yes" if ratio <= most else "no",
+                "floor": f"{size[False]:.1f} MB, stored {size[True]:.0f}",
+            }  # fmt: skip
+            for lpu in lpus.values():
+                lpu.close()
+
+
+def table(table: Table) -> Iterator[Row]:
+    """Yield the rows of uneven axes."""
+    yield from uneven_rows(table)

@@ -89,13 +89,19 @@ def test_bits_of_stored_connections(space: str, period: bool) -> None:
             assert found[:2] == (spikes, bits) and "stencil" not in found[2]
 
 
-def test_weights_that_sums_of_products_leave_open(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With a great error all weights follow from the formula."""
+@pytest.mark.parametrize(("error", "off"), [(1e-3, 0.0), (1e-11, 8e-12), (1e-11, -8e-12)])
+def test_weights_that_sums_of_products_leave_open(
+    monkeypatch: pytest.MonkeyPatch, error: float, off: float
+) -> None:
+    """Sums that are off by a hundredth of a unit, and are said to be, give the formula's bits."""
 
     def unsure(*given: Any) -> Gaussians | None:
         found = gaussians_of(*given)
         asked.append(found)
-        return None if found is None else replace(found, error=1e-3)
+        if found is None:
+            return None
+        terms = tuple((factor * (1 + off), rate) for factor, rate in found.terms)
+        return replace(found, error=error, terms=terms)
 
     asked: list[Gaussians | None] = []
     expected = run(networks(False, "axes", True), 120)
