@@ -259,21 +259,30 @@ class Facts(Protocol):
 
 
 class CallQueue(Protocol):
-    """Calls that wait on a device for another library, which shares their memory.
+    """Calls that nothing enters or leaves.
+
+    Either they wait on a device for another library, which shares their memory. Or the host waits
+    for them.
 
     Attributes
     ----------
     steps : int
-        Steps of all calls that were queued.
+        Steps of all these calls.
+    waiting : bool
+        Whether some have begun for which nobody has waited.
     """
 
     steps: int
+    waiting: bool
 
     def possible(self) -> bool:
         """Whether nothing enters or leaves a call."""
 
-    def begin(self, first: int, steps: int) -> bool:
-        """Queue some steps from step ``first`` on, where another library waits; whether it does."""
+    def begin(self, first: int, steps: int, brief: bool) -> bool:
+        """Do some steps from step ``first`` on; whether it was done.
+
+        They are queued where another library waits. Else, where they are ``brief``, the host waits.
+        """
 
     def land(self) -> None:
         """Wait for the queued calls; what they found is here then."""

@@ -1,4 +1,4 @@
-"""Steps that a device queues behind what another library does with their memory."""
+"""Short calls of a device: queued behind what another library does, or waited for at once."""
 
 from __future__ import annotations
 
@@ -11,8 +11,16 @@ if TYPE_CHECKING:
     from .simulation import Simulation
 
 
+BRIEF = 1e-3
+"""Seconds that a call may take whose end a Ctrl-C waits for."""
+
+
 class QueuedSteps:
-    """Queues steps of a simulation whose host has nothing to do in them."""
+    """Begins short calls of a simulation whose host has nothing to do in them.
+
+    Such a call needs no tables, no events and no watch for Ctrl-C. So where steps are called one by
+    one, a call takes half the time.
+    """
 
     def __init__(self) -> None:
         self._queue: CallQueue | None = None
@@ -24,16 +32,25 @@ class QueuedSteps:
             self._queue = backend.queued
 
     def begin(self, simulation: Simulation, steps: int) -> bool:
-        """Queue steps if another library uses their memory; whether it does."""
+        """Do short calls, and queue them if another library uses their memory; whether it was done.
+
+        Raises
+        ------
+        NonFiniteError
+            Where a call that is not queued has found a value that is not finite.
+        """
         queue = self._queue
         if queue is None or simulation.late:
             return False
         simulation.check_whole()
-        before = queue.steps
+        before, seconds = queue.steps, simulation.calls.seconds_per_step
         try:
-            return queue.begin(simulation.step, steps)
+            done = queue.begin(simulation.step, steps, 0 < seconds * steps < BRIEF)
         finally:  # an interrupt may come anywhere
             simulation.step += queue.steps - before
+        if done and not queue.waiting:
+            simulation.look(simulation.step)
+        return done
 
     def end_run(self, backend: Backend, findings: CopyWatches) -> None:
         """Wait for the queued steps.

@@ -242,8 +242,12 @@ class Simulation:
             if progress is not None:
                 progress(done)
         self.complete_calls()
-        self._findings.check(self.backend, self.step)
+        self.look(self.step)
         boundary.reached()
+
+    def look(self, step: int) -> None:
+        """Look at what all calls until a step have found."""
+        self._findings.check(self.backend, step)
 
     def complete_calls(self) -> None:
         """Wait for all calls that have begun; recorders get what they have recorded."""

@@ -140,3 +140,39 @@ def test_arrays_of_cupy_share_the_memory(lpu: nd.LPU) -> None:
         for one in (lpu, alone):
             one.advance(1)
         assert (alone["Halving"].V == lpu["Halving"].V).all() and np.ptp(lpu["Halving"].V) > 0
+
+
+def test_steps_called_one_by_one_need_no_tables(
+    lpu: nd.LPU, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first call tells how long a step takes; long calls take the other way."""
+    sent: list[int] = []
+    send = lpu.backend.staging.send
+
+    def noted(first: int, *given: Any) -> None:
+        sent.append(first)
+        send(first, *given)
+
+    monkeypatch.setattr(lpu.backend.staging, "send", noted)
+    lpu.advance(1)
+    for steps in (1, 1, 3, 50, 2):
+        lpu.simulation.calls.seconds_per_step = 1e-4
+        lpu.advance(steps)
+        assert not launches(lpu)
+    assert sent[:2] == [0, 6] and 56 not in sent
+    assert lpu.step == 58 and lpu.backend.worked() == [58 * lpu.circuit.count]
+    with nd.LPU(lpu.circuit, 1e-4, backend="cpu") as alone:
+        alone.advance(58)
+        assert (alone["Halving"].V == lpu["Halving"].V).all() and alone["Halving"].V.any()
+
+
+def test_a_single_step_tells_of_a_value_that_is_not_finite(lpu: nd.LPU) -> None:
+    lpu.advance(1)
+    lpu.simulation.calls.seconds_per_step = 1e-4
+    lpu.advance(1)
+    backend = lpu.backend
+    record = np.array([1, 2, 7, 0, 0, 0, np.float64(np.nan).view(np.int64), 0])
+    there = at(backend.binding.pool.address[FAULT], (8,), np.int64)
+    backend.device.queue.append(lambda: there.__setitem__(slice(None), record))
+    with pytest.raises(nd.NonFiniteError, match="is nan at step 3"):
+        lpu.advance(1)

@@ -1,8 +1,9 @@
-"""``QueuedCalls``: calls that wait for another library on the GPU, and not on the host.
+"""``QueuedCalls``: calls that nothing enters or leaves, each of them one launch.
 
 PyTorch computes on the default stream of a GPU. Where it shares the memory of an LPU there, the
 next call is queued on that stream: it begins when PyTorch has read the memory, and what PyTorch
-does next begins when the call is done. So the host waits for neither.
+does next begins when the call is done. So the host waits for neither. Otherwise the host waits for
+a call at once.
 """
 
 from __future__ import annotations
@@ -24,12 +25,12 @@ DEFAULT = 1
 
 
 class QueuedCalls:
-    """Queues calls of a backend that nothing enters or leaves.
+    """Begins calls of a backend that nothing enters or leaves.
 
     Attributes
     ----------
     steps : int
-        Steps of all queued calls.
+        Steps of all these calls.
     """
 
     def __init__(self, owner: CUDABackend) -> None:
@@ -55,40 +56,50 @@ class QueuedCalls:
         shape, staging = own.plan.shape, own.staging
         return (
             isinstance(own.launches.executor, Resident)
-            and own.plan.width != "grid"
             and not (shape.gates or shape.due or shape.adds or shape.copies or own.stepwise)
             and not any(staging.counts)
         )
 
-    def begin(self, first: int, steps: int) -> bool:
-        """Queue the steps from step ``first`` on, if another library is followed; whether it is.
+    @property
+    def waiting(self) -> bool:
+        """Whether some have begun for which nobody has waited."""
+        return self._heard != self.steps
 
-        An interrupt may come anywhere: ``steps`` counts what was queued.
+    def begin(self, first: int, steps: int, brief: bool) -> bool:
+        """Queue the steps from step ``first`` on, if another library is followed.
+
+        Else do them if they are ``brief``. Return whether either was done. An interrupt may come
+        anywhere: ``steps`` counts what has begun.
         """
         own, device = self._owner, self._device
-        follows = self._streams == {DEFAULT} and steps <= self._left and not own.phases_done
+        follows = self._streams == {DEFAULT} and steps <= self._left and own.plan.width != "grid"
         self._streams.clear()
-        if not follows:
+        if own.phases_done or not (follows or brief):
             self._left = MOST_QUEUED
             return False
         own.check_open()
-        self._left -= steps
+        self._left = self._left - steps if follows else MOST_QUEUED
         device.answers.clear()
-        try:
-            with device.current():
-                own.launches.follow(first, first + steps)
-        finally:
-            if device.answers:
-                self.steps += steps
+        with device.current():
+            try:
+                begin = own.launches.follow if follows else own.launches.advance
+                begin(first, first + steps)
+            finally:
+                if device.answers:
+                    self.steps += steps
+            if not follows:
+                self._hear()
         return True
 
     def land(self) -> None:
         """Wait for the queued calls, and take what they found."""
-        own, device = self._owner, self._device
-        if self._heard == self.steps:  # that nothing runs does not mean that all were heard of
-            return
-        with device.current():
-            own.findings.receive(self._words)
-            device.wait()
-        own.findings.take(self._words)
+        if self.waiting:  # that nothing runs does not mean that all were heard of
+            with self._device.current():
+                self._hear()
+
+    def _hear(self) -> None:
+        """Wait for all calls that have begun, and take what they found."""
+        self._owner.findings.receive(self._words)
+        self._device.wait()
+        self._owner.findings.take(self._words)
         self._heard = self.steps
