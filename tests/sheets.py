@@ -45,6 +45,11 @@ def networks(stored: Any, period: bool = True, least: float = 5e-4) -> nd.Circui
     return nd.Circuit([a, b, c], links, seed=3)
 
 
+def none_stored(one: nd.Circuit) -> nd.Circuit:
+    """Return sheets of `networks` without the projection that is stored anyway."""
+    return one.with_parts(one.groups, one.connections[:4])
+
+
 def with_masks(stored: Any, period: bool = True) -> nd.Circuit:
     """Return sheets with holes, a disc, and a whole one; sources or targets, or both, have a mask.
 

@@ -16,11 +16,11 @@ from .edges import edges_of
 from .layout import Layout
 from .spikes.computed_rows import rows_there
 from .spikes.drawn import DrawnBySource
-from .spikes.due import is_due
+from .spikes.due import DueChoice, has_one_row
 from .spikes.fanout import delivering, fan_out, narrow
 from .spikes.input_lists import from_inputs, input_plan
 from .spikes.learning import common_units, learn_by_source
-from .spikes.stencil_rows import rows_of_stencils
+from .spikes.stencil_rows import rows_of_stencils, stencils_when_due
 from .spikes.stencil_set import StencilAccesses, UnstoredSpikes
 from .spikes.stencils import StencilSpikes, together
 from .spikes.weights import (
@@ -129,18 +129,22 @@ class AccessPlanner:
         units = units_of(of_all.bounds, of_all.remainders, layout.dtype.name)
         threads = layout.target.threads
         ahead = max(one.longest if threads else one.ahead for one in shared)
+        stored = drawn is not None or delivering(layout, variable, edges).any()
+        how = DueChoice(False, "") if stored else stencils_when_due(layout, shared, count, units)
         if drawn is not None:
             made = self._drawn(variable, drawn, edges, units, ahead)
         else:
-            made = self._delivered(variable, in_units(edges, units), count, units, ahead)
+            given = variable, in_units(edges, units), count, units
+            made = self._delivered(*given, ahead, how.due)
             add_units(made, units)
-        given = layout, number, variable, units
+        made.note = made.note or how.why
+        place = layout, number, variable, units
         made.stencils = tuple(
-            one.gather(*given, made)
+            one.gather(*place, made)
             if not threads
-            else rows_of_stencils(one, *given)
+            else rows_of_stencils(one, *place, how.due)
             if isinstance(one, StencilSpikes)
-            else rows_there(one, *given, made.limits["ahead"])
+            else rows_there(one, *place, made.limits["ahead"])
             for one in shared
         )
         made.cost = made.cost + sum(one.cost for one in made.stencils)
@@ -217,7 +221,7 @@ class AccessPlanner:
 
         Those of inputs that act at once deliver by source; the others are summed by their targets.
         """
-        direct = from_inputs(self.layout, variable, edges) & (not is_due(made))
+        direct = from_inputs(self.layout, variable, edges) & (not has_one_row(made))
         if direct.any():
             made.inputs = input_plan(self.layout, variable, edges.where(direct), capacity)
         rest = edges.where(~direct)
@@ -227,11 +231,18 @@ class AccessPlanner:
             add_units(made.outside, units)
 
     def _delivered(
-        self, variable: str, edges: Edges, capacity: int, units: Units, ahead: int | None = None
+        self,
+        variable: str,
+        edges: Edges,
+        capacity: int,
+        units: Units,
+        ahead: int | None = None,
+        when_due: bool = False,
     ) -> Gather:
         """Plan an access by its sources; a GPU may sum what no kernel computes by its targets.
 
-        ``ahead`` is how many steps others reach ahead who deliver into the same slots.
+        ``ahead`` is how many steps others reach ahead who deliver into the same slots, and
+        ``when_due`` whether they do so when due.
         """
         layout = self.layout
         if not layout.target.threads:
@@ -241,7 +252,7 @@ class AccessPlanner:
             zero = layout.rings[variable].zero
             return plan(edges, capacity, zero, threads=True, integer=True)
         made = self._narrow(
-            fan_out(layout, edges.where(own), capacity, variable, units, ahead), variable
+            fan_out(layout, edges.where(own), capacity, variable, units, ahead, when_due), variable
         )
         self._add_others(made, variable, edges.where(~own), capacity, units)
         return made

@@ -34,7 +34,7 @@ from ..plan.spikes.input_lists import from_inputs
 from ..plan.spikes.stencil_rows import StencilRows
 from ..plan.spikes.stencils import StencilPlan
 from ..plan.spikes.weights import MOST_SPIKES
-from ..plan.sums.gather import Edges, Gather
+from ..plan.sums.gather import Edges, Gather, stencil_part
 from .sent import Underway
 from .when_due import brought, forget_history, left_in_history
 
@@ -87,10 +87,11 @@ class PendingSpikes:
         """Return all that is pending, (steps, n); row d is read at step k + d."""
         sums = self.in_slots()
         self.add_undelivered(sums)
-        if is_due(self.gather):
-            ahead, target, sent = left_in_history(self.backend, self.owner, self.gather, self.step)
+        for owner, plan in self._when_due():
+            ahead, target, sent = left_in_history(self.backend, owner, plan, self.step)
             np.add.at(sums, (ahead, self._column[target]), sent)
-        elif self.has_slots and self.gather.edges and self.backend.live.lists_spikes(self.gather):
+        stored = self.has_slots and self.gather.edges and not is_due(self.gather)
+        if stored and self.backend.live.lists_spikes(self.gather):
             self._add_listed(sums)
         if self.program.target.threads:
             listed = [one for one in self.gather.stencils if self.backend.live.lists_spikes(one)]
@@ -138,8 +139,8 @@ class PendingSpikes:
         slots = np.zeros((self.depth, self.width), np.int64)
         rows = (self.step + np.arange(self.depth)) % self.depth
         slots[rows[:, None], self.places[None, :]] = whole[: self.depth]
-        if is_due(self.gather):
-            forget_history(self.backend, self.owner, self.gather)
+        for owner, plan in self._when_due():
+            forget_history(self.backend, owner, plan)
         self.backend.live.write(self._key("slots"), slots.reshape(-1).astype(dtype))
         if "dirty" in self.gather.blanks:
             size = self.gather.blanks["dirty"].size
@@ -157,6 +158,14 @@ class PendingSpikes:
         if "dirty" in self.gather.blanks:
             size = self.gather.blanks["dirty"].size
             self.backend.live.write(self._key("dirty"), np.ones(size, np.uint8))
+
+    def _when_due(self) -> Iterator[tuple[ReceptorOwner, Gather]]:
+        """Yield the plans that deliver when due, and where their arrays belong to."""
+        name = self.access.name
+        parts = [(stencil_part(name, i), one) for i, one in enumerate(self.gather.stencils)]
+        for part, plan in [(name, self.gather), *parts]:
+            if is_due(plan):
+                yield ReceptorOwner(self.number, part), plan
 
     def _key(self, name: str) -> Key:
         return self.gather.key(self.owner, name)

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from ..backends.base import Backend
 from ..plan.arrays import Owner
 from ..plan.spikes.due import arrivals, unpacked
+from ..plan.spikes.stencil_rows import StencilRows
 from ..plan.sums.gather import Gather
 
 Integers = NDArray[np.int64]
@@ -22,10 +23,15 @@ def left_in_history(backend: Backend, owner: Owner, gather: Gather, step: int) -
     last = min(int(heads[0]), len(due))
     spike = sent.reshape(-1, 4)[:last].astype(np.int64)
     left = np.flatnonzero(spike[:, 1] >= 0)
-    source, number, more = spike[left, :3].T
+    source, number, more, home = spike[left].T
     which, edge, back = arrivals(gather, source, number)
     first = gather.arrays["low"][source] + number
-    target, weight = unpacked(gather, edge)
+    weight: Integers | None
+    if isinstance(gather, StencilRows):
+        target, weight = gather.taken(edge, home[which])
+        weight = None if "weight" in gather.uniform else weight
+    else:
+        target, weight = unpacked(gather, edge)
     times = more[which] * (1 if weight is None else weight)
     return due[left].astype(np.int64)[which] + back - first[which] - step, target, times
 

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sheets import DT, million, networks
+from sheets import DT, million, networks, none_stored
 
 import neurodriver as nd
+from neurodriver.plan.spikes import due
 
 STEPS = 300
 
@@ -30,7 +31,7 @@ def run(one: nd.Circuit, **more: Any) -> tuple[list[Any], set[str]]:
         forms = {gather.form for gather in lpu.program.gathers.values()}
         V = potentials(lpu)
     spikes = recorder.recording["spike_state"]
-    assert len(spikes.time) > 1500
+    assert len(spikes.time) > 1000
     return [np.asarray(spikes.time).tobytes(), V], forms
 
 
@@ -48,10 +49,33 @@ def test_bits_of_the_cpu(period: bool, dtype: str, least: float, executor: str) 
     assert found == stored and "stencil" not in forms
 
 
+@pytest.mark.parametrize(
+    ("period", "dtype", "least"),
+    [(True, "float32", 5e-4), (False, "float64", 5e-5), (False, "float32", 5e-4)],
+)
+def test_bits_when_due(
+    period: bool, dtype: str, least: float, executor: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where no connection is stored, spikes may be delivered when due."""
+    one = none_stored(networks(False, period, least))
+    expected = run(one, dtype=dtype)[0]
+    assert run(one, dtype=dtype, backend="cuda", executor=executor)[0] == expected
+    monkeypatch.setattr(due, "BARRIER", -1.0)
+    with nd.LPU(one, dt=DT, dtype=dtype, backend="cuda") as lpu:
+        assert sum(map(due.is_due, lpu.program.gathers.values())) == 4
+    assert run(one, dtype=dtype, backend="cuda", executor=executor)[0] == expected
+
+
 @pytest.mark.parametrize("ways", [("cuda", "cpu"), ("cpu", "cuda"), ("cuda", "cuda")])
-def test_a_run_goes_on_elsewhere(tmp_path: Path, ways: tuple[str, str]) -> None:
-    """Spikes on their way, listed ones among them, go over to another backend."""
+@pytest.mark.parametrize("when_due", [False, True])
+def test_a_run_goes_on_elsewhere(
+    tmp_path: Path, ways: tuple[str, str], when_due: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Spikes on their way go over to another backend: those in lists, and those in histories."""
     one = networks(False, False, 5e-5)
+    if when_due:
+        one = none_stored(one)
+        monkeypatch.setattr(due, "BARRIER", -1.0)
     whole = run(one)[0][1]
     with nd.LPU(one, dt=DT, seed=1, inputs=[kick()], backend=ways[0]) as lpu:
         lpu.run(steps=157)

@@ -282,9 +282,11 @@ enum { ND_SIDE = 2 };
  * one by one. ND_LOOKS: loads of a thread in flight. ND_FOUND: spikes that a warp may have found. */
 enum { ND_SHARING = ND_WINDOW ? ND_THREADS / 32 : 1, ND_LOOKS = 2, ND_FOUND = 128 };
 
-/* What is due of a thread: connection `begin` + i is number i of its warp, up to `end`. */
+/* What is due of a thread: connection `begin` + i is number i of its warp, up to `end`. And the homes
+ * of sources that share connections. */
 struct nd_shared { long long begin; int end, more; };
 __shared__ nd_shared nd_shared_due[ND_THREADS];
+__shared__ int nd_shared_homes[ND_THREADS];
 __shared__ unsigned nd_places[ND_THREADS / 32 * ND_FOUND];
 
 ND_FN void nd_share()
@@ -295,7 +297,8 @@ ND_FN void nd_share()
 ND_FN bool nd_share_any(bool x) { return ND_SHARING > 1 ? __syncthreads_or(x) : nd_ballot(x) != 0; }
 
 /* Called by a warp: adds the spikes of its threads to the history, as spikes of a row. `outgoing`
- * holds source, least delay in steps less one, whether there are connections, and the weight. */
+ * holds source, or the row that it shares, least delay in steps less one, whether there are
+ * connections, the weight, and the home. */
 template <class Delivery> ND_FN void nd_remember(long long row, const nd_outgoing &outgoing)
 {
     const bool mine = outgoing.far && outgoing.more;
@@ -306,7 +309,7 @@ template <class Delivery> ND_FN void nd_remember(long long row, const nd_outgoin
     const unsigned place = Delivery::place(nd_from(at, 0) + nd_lower(all));
     if (!mine) return;
     __stcg(Delivery::due() + place, (int)row + outgoing.near);
-    __stcg(Delivery::sent() + place, make_uint4((unsigned)outgoing.begin, 0u, (unsigned)outgoing.more, 0u));
+    __stcg(Delivery::sent() + place, make_uint4((unsigned)outgoing.begin, 0u, (unsigned)outgoing.more, (unsigned)outgoing.home));
 }
 
 /* The connections of a spike that are due in a row; marks in the history when it is due again. */
@@ -316,7 +319,7 @@ template <class Delivery> ND_FN nd_outgoing nd_take_due(unsigned place, int row)
     const long long bins = Delivery::bin(spike.x), last = Delivery::bin(spike.x + 1ll);
     long long bin = bins + spike.y;
     const int begin = spike.y ? Delivery::end(bin - 1) : 0, end = Delivery::end(bin);
-    const nd_outgoing out = {Delivery::first(spike.x) + begin, end - begin, 0, (int)spike.z, 0};
+    const nd_outgoing out = {Delivery::first(spike.x) + begin, end - begin, 0, (int)spike.z, (int)spike.w};
     do ++bin; while (bin < last && Delivery::end(bin) == end);
     const int later = (int)(bin - bins) - (int)spike.y;
     spike.y = bin < last ? (unsigned)(bin - bins) : 0xffffffffu;   /* never again */
@@ -329,9 +332,12 @@ template <class Delivery> ND_FN nd_outgoing nd_take_due(unsigned place, int row)
  * packed, and each warp along as many as the others. */
 template <class Delivery> ND_FN void nd_deliver_shared(unsigned now, const nd_outgoing &outgoing)
 {
-    nd_shared *const shared = nd_shared_due + (ND_SHARING > 1 ? 0 : threadIdx.x & ~31u);
+    const int first = ND_SHARING > 1 ? 0 : (int)(threadIdx.x & ~31u);
+    nd_shared *const shared = nd_shared_due + first;
+    int *const homes = nd_shared_homes + first;
     const int me = ND_SHARING > 1 ? (int)threadIdx.x / 32 : 0, mine = nd_sum_up_to_here(outgoing.near);
     shared[32 * me + nd_lane()] = {outgoing.begin - (mine - outgoing.near), mine, outgoing.more};
+    if (Delivery::shared) homes[32 * me + nd_lane()] = outgoing.home;
     nd_share();
     const int total = nd_lane() < ND_SHARING ? shared[32 * (nd_lane() % ND_SHARING) + 31].end : 0;
     const int upto = nd_sum_up_to_here(total);
@@ -345,7 +351,8 @@ template <class Delivery> ND_FN void nd_deliver_shared(unsigned now, const nd_ou
         const int before = nd_lane() ? shared[32 * warp + nd_lane() - 1].end : 0;
         const int from = begin + before > low ? before : low - begin;
         const int to = begin + one.end < high ? one.end : high - begin;
-        nd_send_near<Delivery>(now, {one.begin + from, to > from ? to - from : 0, 0, one.more, 0});
+        const int home = Delivery::shared ? homes[32 * warp + nd_lane()] : 0;
+        nd_send_near<Delivery>(now, {one.begin + from, to > from ? to - from : 0, 0, one.more, home});
     }
 }
 

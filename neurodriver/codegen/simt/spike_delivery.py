@@ -106,9 +106,12 @@ class _Connections:
         elif not {"multiple", "shift"} & {*self.gather.arrays, *self.gather.limits}:
             own = f"(int){self.arguments.scalar(self.spec.connection(self.part, 'weight'))}"
         if is_due(self.gather):
-            some = f"{self.element('bins', 'nd_source')} < {self.element('bins', 'nd_source + 1')}"
-            low = self.element("low", "nd_source")
-            return [f"return {{nd_source, (int){low}, {some}, {own}, {home}}};"]
+            some = f"{self.element('bins', 'nd_of')} < {self.element('bins', 'nd_of + 1')}"
+            low = self.element("low", "nd_of")
+            return [
+                f"const long long nd_of = {row};",
+                f"return {{nd_of, (int){low}, {some}, {own}, {home}}};",
+            ]
         if self.gather.limits.get("one each"):
             return [f"return {{nd_source, 1, 0, {own}, {home}}};"]
         return [

@@ -18,7 +18,7 @@ Arrays of such a plan, beside those of `plan.spikes.fanout`:
     Where each bin ends, counted from the first connection of its source. A bin may be empty.
 ``due``, ``sent``
     The history: the row of slots for which a spike is looked at next, and source, number of the
-    next bin, weight times number of spikes, and a word that is not used.
+    next bin, weight times number of spikes, and the home of a source that shares its connections.
 ``heads``
     How many spikes have entered the history, whether it was too small, and how many had entered
     before each row.
@@ -127,12 +127,22 @@ def sorted_bins(first: Integers, back: NDArray[np.integer]) -> Bins:
     return Bins(least, bins, ends.astype(np.int32))
 
 
-def add_bins(gather: Gather, bins: Bins, degree: Integers) -> None:
-    """Add bins, and a history of the spikes of their sources, to a plan."""
+def add_bins(gather: Gather, bins: Bins, degree: Integers, most: int | None = None) -> None:
+    """Add bins, and a history of the spikes of their sources, to a plan.
+
+    Parameters
+    ----------
+    degree : (sources,) int64
+        Connections of each source.
+    most : int, optional
+        Spikes of each source for which the history has room, if all sources fire alike. By default
+        it has room for spikes in each step.
+    """
     gather.arrays |= {"low": bins.low, "bins": bins.bins, "ends": bins.ends}
     sources = int(np.count_nonzero(degree))
     turns = bins.longest + 2
-    room = 1 << max(min(sources * turns, MOST_SENT) - 1, 31).bit_length()
+    kept = turns if most is None else min(turns, most)
+    room = 1 << max(min(sources * kept, MOST_SENT) - 1, 31).bit_length()
     gather.limits |= {"turns": turns, "room": room, "due": 1}
     gather.limits["most"] = int(degree.max(initial=0))
     gather.blanks["due"] = ZeroArray(room, "int32")
@@ -166,6 +176,11 @@ def unpacked(gather: Gather, edge: Integers) -> tuple[Integers, Integers | None]
 def is_due(gather: Gather) -> bool:
     """Whether a plan delivers spikes when they are due."""
     return "ends" in gather.arrays
+
+
+def has_one_row(gather: Gather) -> bool:
+    """Whether a plan has slots of one step, so that all its spikes are delivered when due."""
+    return gather.limits.get("depth") == 1
 
 
 def arrivals(

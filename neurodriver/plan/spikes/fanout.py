@@ -157,7 +157,13 @@ def window(
 
 
 def fan_out(
-    layout: Layout, edges: Edges, count: int, variable: str, units: Units, ahead: int | None = None
+    layout: Layout,
+    edges: Edges,
+    count: int,
+    variable: str,
+    units: Units,
+    ahead: int | None = None,
+    when_due: bool = False,
 ) -> Gather:
     """Return the connections of an access, by source.
 
@@ -169,11 +175,14 @@ def fan_out(
         Targets.
     ahead : int, optional
         Steps that others reach ahead who deliver into the same slots.
+    when_due : bool
+        Whether these deliver when due. Then there are no ``edges``.
     """
     if not len(edges.target):
         if ahead is None:
             return Gather("none", 0, cost=np.zeros(-(-count // LANES)))
-        return _slots_alone(layout, count, units, ahead)
+        return _slots_alone(layout, count, units, ahead, when_due)
+    assert not when_due
     width, threads = padded(count), layout.target.threads
     rows = source_rows(layout, edges, variable, width)
     reach, wide = max(rows.ahead, ahead or 0), units.most >= 2**31
@@ -194,13 +203,13 @@ def fan_out(
     return gather
 
 
-def _slots_alone(layout: Layout, count: int, units: Units, ahead: int) -> Gather:
+def _slots_alone(layout: Layout, count: int, units: Units, ahead: int, when_due: bool) -> Gather:
     """Return a plan without connections, whose slots others deliver into."""
     gather = Gather("fanout", 0, back=None)
     gather.arrays["block"] = np.zeros((0, 4), np.int64)
     gather.arrays["code"] = as_aligned(np.zeros(1, np.int32))
     gather.uniform["weight"] = 0.0
-    add_slots(gather, layout, np.zeros(1, np.int64), ahead, padded(count), units)
+    add_slots(gather, layout, np.zeros(1, np.int64), ahead, padded(count), units, when_due)
     gather.blanks.pop("calendar", None)  # nothing that it delivers itself waits
     gather.limits.pop("postponed", None)
     gather.cost = np.zeros(-(-count // LANES))

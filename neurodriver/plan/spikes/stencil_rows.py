@@ -3,23 +3,33 @@
 A source has the number of a *row* and its home. All sources of one stencil share a row, which lists
 slots counted from the home. So a row is read as the stored connections of a source are
 (`codegen.simt.spike_delivery`), and the home is added to each slot.
+
+Slots of all steps that are ahead of a large sheet do not fit into the L2 cache. There spikes are
+delivered when they are due (`plan.spikes.due`). The bins are those of a row.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from math import ceil
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...native.buffers import as_aligned, padded
 from ..layout import Layout
+from . import due
 from .fanout import PIECE, per_slice, shared_by, smallest
 from .stencils import Integers, StencilPlan, StencilSpikes
 from .weights import Units
 
 FOUR = 4
 """Connections that a thread loads together."""
+
+MOST_HERTZ = 500.0
+"""Rate at which all sources may fire: the history has room for their spikes of the longest delay. A
+spike takes 20 bytes there, and connections that are not stored are to save memory."""
 
 
 @dataclass
@@ -31,6 +41,7 @@ class StencilRows(StencilPlan):
     home, and its multiple. Where units of targets differ, the rows of sources with an unusual one
     among their targets follow the others, from entry ``plain`` on. Their multiples follow from
     weights ``exact`` and from ``per_unit``, 1 over each target's unit, both in double precision.
+    Where spikes are delivered when due, an entry is a target less the home.
     """
 
     @property
@@ -59,26 +70,60 @@ class StencilRows(StencilPlan):
             Latency in steps - 1.
         """
         row = self.arrays["stencil"][sources].astype(np.int64)
+        home = self.arrays["home"][sources].astype(np.int64)
+        if due.is_due(self):
+            which, entry, back = due.arrivals(self, row, np.zeros_like(row))
+            return which, *self.taken(entry, home[which]), back
         ends = self.arrays["begin"].astype(np.int64)
         begin = self.arrays["near"][row].astype(np.int64) if late else ends[row]
         size = ends[row + 1] - begin
         which = np.repeat(np.arange(len(row)), size)
         entry = np.arange(len(which)) + np.repeat(begin - (np.cumsum(size) - size), size)
-        slot = self.arrays["home"][sources].astype(np.int64)[which] + self.arrays["code"][entry]
+        slot, multiple = self.taken(entry, home[which])
         back, target = np.divmod(slot, self.limits["ahead"])
-        multiple = np.full(len(which), int(self.uniform.get("weight", 0.0)))
+        return which, target, multiple, back
+
+    def taken(self, entry: Integers, home: Integers) -> tuple[Integers, Integers]:
+        """Return slots of some entries, and what is added to them, (m,) each."""
+        slot = home + self.arrays["code"][entry].astype(np.int64)
+        multiple = np.full(len(entry), int(self.uniform.get("weight", 0.0)))
         if "multiple" in self.arrays:
             kept = self.arrays["multiple"]
             multiple = kept[np.minimum(entry, len(kept) - 1)].astype(np.int64)
         if "exact" in self.arrays:
             odd = entry >= self.limits["plain"]
-            exact = self.arrays["exact"][entry[odd] - self.limits["plain"]]
-            multiple[odd] = np.rint(exact * self.arrays["per_unit"][target[odd]])
-        return which, target, multiple, back
+            exact = self.arrays["exact"][entry[odd] - self.limits["plain"]].astype(np.float64)
+            per_unit = self.arrays["per_unit"].astype(np.float64)
+            multiple[odd] = np.rint(exact * per_unit[slot[odd] % self.limits["ahead"]])
+        return slot, multiple
+
+
+def stencils_when_due(
+    layout: Layout, shared: Sequence[object], count: int, units: Units
+) -> due.DueChoice:
+    """Choose how all connections of an access deliver spikes, of which none is stored.
+
+    Parameters
+    ----------
+    shared : sequence of UnstoredSpikes
+    count : int
+        Targets.
+    """
+    some = [one for one in shared if isinstance(one, StencilSpikes)]
+    degree = [np.diff(one.sources.begin)[one.sources.of] for one in some]
+    if len(some) < len(shared):
+        return due.DueChoice(False, "ahead: some connections are computed")
+    ahead, wide = max(one.longest for one in some) - 1, units.most >= 2**31
+    return due.choose(layout, np.concatenate(degree), padded(count), ahead, wide, alone=True)
 
 
 def rows_of_stencils(
-    one: StencilSpikes, layout: Layout, number: int, variable: str, units: Units
+    one: StencilSpikes,
+    layout: Layout,
+    number: int,
+    variable: str,
+    units: Units,
+    when_due: bool = False,
 ) -> StencilRows:
     """Return the plan for a GPU, into some components of a group."""
     own, circuit = one.sources, layout.circuit
@@ -87,7 +132,8 @@ def rows_of_stencils(
     mine = slice(first, first + len(one.targets.of))
     multiple, odd = one.in_units(units, mine)
     order = np.lexsort((own.partner, one.steps, own.number))
-    code = ((one.steps - 1) * width + own.partner)[order]
+    back = one.steps[order] - 1
+    code = own.partner[order] + (0 if when_due else back * width)
     soon = np.bincount(own.number[one.steps == 1], minlength=many)
     edges = own.begin[-1:]
     begin = np.concatenate([own.begin, edges])  # the last row is empty
@@ -97,7 +143,8 @@ def rows_of_stencils(
     if odd is not None:  # then a row that fills up to four, and all rows once more
         begin = np.concatenate([begin, plain + own.begin])
         near = np.concatenate([near, edges, plain + own.begin[:-1] + soon])
-        code = np.concatenate([code, np.zeros(plain - len(code), code.dtype), code])
+        blank = np.zeros(plain - len(code), np.int64)
+        code, back = (np.concatenate([each, blank, each]) for each in (code, back))
         exact = np.zeros(plain)
         exact[: len(order)] = one.weight[order]
         gather.arrays |= {"exact": exact, "per_unit": np.ones(width)}
@@ -111,21 +158,27 @@ def rows_of_stencils(
         "stencil": stencil,
         "home": home,
         "begin": begin,
-        "near": near,
         "code": as_aligned(code, np.int32),
     }
     degree = np.diff(begin)[stencil]
-    close = (near - begin[:-1])[stencil]
     gather.limits |= {
         "sources": len(stencil),
         "ahead": width,
         "latency": one.longest,
         "plain": plain,
         "most": int(degree.max()),
-        "pieces": int((-(-degree // PIECE)).sum()),
-        "near": int(close.sum()),
-        "far": int((degree - close).sum()),
     }
+    if when_due:
+        most = ceil(MOST_HERTZ * one.longest * layout.dt) + 1
+        due.add_bins(gather, due.sorted_bins(begin, back), degree, most)
+    else:
+        close = (near - begin[:-1])[stencil]
+        gather.arrays["near"] = near
+        gather.limits |= {
+            "pieces": int((-(-degree // PIECE)).sum()),
+            "near": int(close.sum()),
+            "far": int((degree - close).sum()),
+        }
     inputs = np.zeros(len(units.unit), np.int64)
     inputs[mine] = np.diff(one.targets.begin)[one.targets.of]
     gather.cost = per_slice(inputs)
