@@ -98,13 +98,17 @@ class Binding:
         like = self._like
         return like is not None and is_shared(row) and like.program.arrays[row.key] is row
 
+    def borrows(self, key: Key) -> bool:
+        """Whether an array may be that of other copies, too."""
+        return self._shares and key not in self._owned and is_shared(self.program.arrays[key])
+
     def own(self, key: Key) -> int:
         """Return the address of an array that no other copy shares from now on.
 
         The tables of the kernels have the old address until the constants are computed again.
         """
-        row = self.program.arrays[key]
-        if self._shares and is_shared(row) and key not in self._owned:
+        if self.borrows(key):
+            row = self.program.arrays[key]
             before, memory = self.address(key), self.device.allocate(max(row.nbytes, 16))
             self.device.duplicate(int(memory), before, row.nbytes)
             self._owned[key], self._sent = memory, None

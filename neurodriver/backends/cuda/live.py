@@ -109,6 +109,8 @@ class DeviceLiveMemory:
         """Return where an array of this program alone lies."""
         self.owner.check_open()
         before = self.binding.address(key)
+        if not self.binding.borrows(key):
+            return before
         with self.device.current():
             address = self.binding.own(key)
             if address != before:
