@@ -130,9 +130,14 @@ ND_FN int4 nd_four_in_units(const double *exact, const double *per_unit, unsigne
     return all;
 }
 
+/* What a warp does while it waits for connections: nothing. */
+struct nd_idle { ND_MEMBER void operator()() const {} };
+
 /* A warp delivers along connections begin .. begin + length - 1 that are stored, at most ND_FOURS of
- * them. It loads all of them first, in vectors of four; elements outside the range are ignored. */
-template <class Delivery> ND_FN void nd_deliver_stored(long long begin, int length, unsigned now, int more)
+ * them. It loads all of them first, in vectors of four; elements outside the range are ignored.
+ * `meanwhile` is called while it waits for them. */
+template <class Delivery, class Meanwhile>
+ND_FN void nd_deliver_stored(long long begin, int length, unsigned now, int more, Meanwhile &meanwhile)
 {
     const unsigned long long policy = nd_slots_stay();
     const int before = (int)begin & 3;
@@ -143,6 +148,7 @@ template <class Delivery> ND_FN void nd_deliver_stored(long long begin, int leng
         code[j] = Delivery::codes(begin - before + mine);
         multiple[j] = Delivery::multiples(begin - before + mine, now, code[j]);
     }
+    meanwhile();
     ND_UNROLL
     for (int j = 0; j < 2; ++j) {
         const unsigned i = (unsigned)(j * ND_PIECE + 4 * nd_lane() - before);   /* may be before 0 */
@@ -166,14 +172,22 @@ template <class Delivery> ND_FN void nd_deliver_computed(long long begin, int le
     }
 }
 
-template <class Delivery> ND_FN void nd_deliver(long long begin, int length, unsigned now, int more)
+template <class Delivery, class Meanwhile>
+ND_FN void nd_deliver(long long begin, int length, unsigned now, int more, Meanwhile &meanwhile)
 {
     if constexpr (Delivery::computed) nd_deliver_computed<Delivery>(begin, length, now, more);
-    else nd_deliver_stored<Delivery>(begin, length, now, more);
+    else nd_deliver_stored<Delivery>(begin, length, now, more, meanwhile);
+}
+template <class Delivery> ND_FN void nd_deliver(long long begin, int length, unsigned now, int more)
+{
+    nd_idle idle;
+    nd_deliver<Delivery>(begin, length, now, more, idle);
 }
 
-/* Delivers what is due in the next step: along the connections of all threads of a warp, packed. */
-template <class Delivery> ND_FN void nd_send_near(unsigned now, const nd_outgoing &outgoing)
+/* Delivers what is due in the next step: along the connections of all threads of a warp, packed.
+ * `meanwhile` may be called several times, or not at all. */
+template <class Delivery, class Meanwhile>
+ND_FN void nd_send_near(unsigned now, const nd_outgoing &outgoing, Meanwhile &meanwhile)
 {
     const unsigned have = nd_ballot(outgoing.near > 0);
     if (have == 0) return;
@@ -183,7 +197,7 @@ template <class Delivery> ND_FN void nd_send_near(unsigned now, const nd_outgoin
         const int count = nd_from(outgoing.near, from), more = nd_from(outgoing.more, from);
         if (Delivery::shared) now = nd_from(nd_now_of<Delivery>(now, outgoing), from);
         for (int i = 0; i < count; i += ND_FOURS)
-            nd_deliver<Delivery>(begin + i, count - i < ND_FOURS ? count - i : ND_FOURS, now, more);
+            nd_deliver<Delivery>(begin + i, count - i < ND_FOURS ? count - i : ND_FOURS, now, more, meanwhile);
         return;
     }
     const int end = nd_sum_up_to_here(outgoing.near), total = nd_from(end, 31);
@@ -205,10 +219,17 @@ template <class Delivery> ND_FN void nd_send_near(unsigned now, const nd_outgoin
             m[j] = Delivery::multiple(p, q[j]);
             more[j] = nd_from(outgoing.more, from);
         }
+        meanwhile();
         ND_UNROLL
         for (int j = 0; j < rounds; ++j)
             nd_add((unsigned)(base + j * 32 + nd_lane()), (unsigned)total, Delivery::at(q[j]), m[j], more[j], policy);
     }
+}
+
+template <class Delivery> ND_FN void nd_send_near(unsigned now, const nd_outgoing &outgoing)
+{
+    nd_idle idle;
+    nd_send_near<Delivery>(now, outgoing, idle);
 }
 
 ND_FN uint4 nd_piece(int delivery, long long begin, long long end, unsigned now, int more)
@@ -232,6 +253,21 @@ ND_FN nd_space nd_reserve(long long row, int count)
     if (nd_lane() == 0 && total) at = atomicAdd(nd_spike_list.number + (nd_turn(row) & 3), (unsigned)total);
     return {at, end - count};
 }
+
+/* Space that a warp reserves once, while it waits for connections: its answer and they come together.
+ * A load that follows it waits for the answer, as the processor has few scoreboards. */
+struct nd_reservation {
+    long long row;
+    int count;
+    bool some;              /* whether any thread has pieces */
+    bool asked;
+    nd_space space;
+
+    ND_MEMBER void operator()()
+    {
+        if (some && !asked) space = nd_reserve(row, count), asked = true;
+    }
+};
 
 /* Where the space begins for this thread. */
 ND_FN uint4 *nd_room(long long row, const nd_space &space)

@@ -323,17 +323,18 @@ def _sends(variable: str, deliveries: Sequence[SentFrom], kept: bool) -> list[st
         elif by == "thread":
             send += [f"nd_send_own<{delivery}>(nd_now_{n}, {outgoing});"]
         else:
-            send += [f"nd_send_near<{delivery}>(nd_now_{n}, {outgoing});"]
+            send += [f"nd_send_near<{delivery}>(nd_now_{n}, {outgoing}, nd_reserved);"]
             count += [f"nd_count += nd_pieces({outgoing});"]
             far += [f"nd_to = nd_send_far<{delivery}>(nd_to, nd_now_{n}, {outgoing});"]
     if not deliveries:
         return []
     reserve, use = [], []
-    if far:  # the answer comes while spikes are delivered
+    if far:
+        some = "nd_ballot(nd_count > 0) != 0"
+        given = f"{{nd_row, nd_count, {some}, false, {{0, 0}}}}"
         reserve = ["int nd_count = 0;", unroll, *block(each, count),
-                   "const bool nd_listed = nd_ballot(nd_count > 0);",
-                   "nd_space nd_space_of_pieces = {0, 0};",
-                   "if (nd_listed) nd_space_of_pieces = nd_reserve(nd_row, nd_count);"]  # fmt: skip
-        room = "uint4 *nd_to = nd_room(nd_row, nd_space_of_pieces);"
-        use = block("if (nd_listed)", [room, unroll, *block(each, far)])
+                   f"nd_reservation nd_reserved = {given};"]  # fmt: skip
+        room = "uint4 *nd_to = nd_room(nd_row, nd_reserved.space);"
+        lines = ["nd_reserved();", room, unroll, *block(each, far)]
+        use = block("if (nd_reserved.some)", lines)
     return [*declare, unroll, *block(each, ask), *reserve, unroll, *block(each, send), *use]
