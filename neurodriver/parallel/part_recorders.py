@@ -125,7 +125,8 @@ class WholeRecording:
             else:
                 mine = self._parts_of(variable, uids) == part
                 if mine.any():
-                    yield variable, tuple(compress(uids, mine.tolist()))
+                    every = np.array_equal(self._asked[variable][mine], self._shown(variable, part))
+                    yield variable, None if every else tuple(compress(uids, mine.tolist()))
 
     def _parts_with(self, variable: str) -> set[int]:
         """Return the parts with components that update a variable and are not hidden."""
@@ -138,9 +139,9 @@ class WholeRecording:
     def _parts_of(self, variable: str, uids: Sequence[str]) -> Numbers:
         """Return the part of each component that is named for a variable; 0 of unknown names."""
         if variable not in self._asked:
-            found = self._circuit.find(uids)
-            self._asked[variable] = np.where(found < 0, 0, self._of[found])
-        return self._asked[variable]
+            self._asked[variable] = self._circuit.find(uids)
+        found = self._asked[variable]
+        return np.where(found < 0, 0, self._of[found])
 
     def put_together(self, columns: Sequence[PartColumns]) -> None:
         """Get to know the columns of each part, before the recording begins."""
@@ -212,13 +213,17 @@ class WholeRecording:
 
     def _recorded_of(self, variable: str, part: int, columns: Columns) -> Numbers:
         """Return the components that a part records where all that have a variable are."""
-        shown = np.zeros(self._circuit.count, bool)
-        for group, first in zip(self._circuit.groups, self._circuit.starts, strict=False):
-            shown[first : first + group.count] = self._shows(group, variable)
-        found = np.flatnonzero(shown & (self._of == part))
+        found = self._shown(variable, part)
         if len(found) == len(columns.uids):
             return found
         return self._circuit.find(columns.uids.tolist())
+
+    def _shown(self, variable: str, part: int) -> Numbers:
+        """Return the components of a part that update a variable and are not hidden."""
+        shown = np.zeros(self._circuit.count, bool)
+        for group, first in zip(self._circuit.groups, self._circuit.starts, strict=False):
+            shown[first : first + group.count] = self._shows(group, variable)
+        return np.flatnonzero(shown & (self._of == part))
 
     def _shows(self, group: Group, variable: str) -> bool:
         """Whether a group updates a variable and is not hidden."""

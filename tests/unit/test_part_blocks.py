@@ -125,3 +125,28 @@ def test_what_cannot_be_put_together(monkeypatch: pytest.MonkeyPatch) -> None:
         with pytest.raises(MemoryError, match="no room for these"):
             lpu.run(steps=10)
     assert len(recorder.get("V")) == 90
+
+
+def test_a_part_whose_components_are_all_named_needs_no_names() -> None:
+    """Named in another order, or not all of them, a part gets their names."""
+    circuit = nd.Circuit.from_arrays([(Halving, 40, {}, None)])
+    uids, of = circuit.uids.tolist(), np.arange(40) % 2
+    current = nd.StepInput("I", circuit.uids, np.linspace(0.3, 0.9, 40))
+    whole = nd.MemoryRecorder([("V", None)])
+    for named in (uids, uids[:7] + uids[8:], [*uids[::2], *uids[:0:-2]]):
+        recorder = nd.MemoryRecorder([("V", named)])
+        asked = [WholeRecording(recorder, circuit, of).of_part(part) for part in range(2)]
+        record = [[*one.record] for one in asked if one is not None]
+        expected: list[Any] = [[("V", None)]] * 2
+        if len(named) < 40:
+            expected[1] = [("V", (*uids[1:7:2], *uids[9::2]))]
+        elif named != uids:
+            expected[1] = [("V", tuple(uids[:0:-2]))]
+        assert record == expected
+        with nd.LPU(circuit, DT, [current], [recorder], parts=2) as lpu:
+            lpu.run(steps=20)
+        with nd.LPU(circuit, DT, [current], [whole]) as lpu:
+            lpu.run(steps=20)
+        rows = whole.recording.V[:, [uids.index(uid) for uid in named]]
+        assert recorder.uids("V") == named
+        assert np.array_equal(recorder.recording.V[:], rows) and np.ptp(rows) > 0
