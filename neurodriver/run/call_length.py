@@ -11,6 +11,9 @@ from .in_flight import CallsInFlight
 CALL_SECONDS = 0.03
 """Length of one call into compiled code: short enough for Ctrl-C, long enough to be cheap."""
 
+LONGER = 1.5
+"""How many times as long a call may be where it is the last one: each has work for the host."""
+
 AHEAD_SECONDS, LAST_SECONDS = 0.004, 0.0002
 """Length of a call that begins before the one before has completed, and of the last one of some
 steps: the host takes what a call has recorded while the next one runs."""
@@ -69,4 +72,7 @@ class CallLength:
             wanted, last = CALL_SECONDS, LAST_SECONDS_OF_PARTS
         if ahead:  # what is left to do when the device is done is little
             limit = min(limit, max(left // 2, int(last / seconds)))
-        return max(1, min(int(wanted / seconds), limit))
+        steps = int(wanted / seconds)
+        if not ahead and limit == left <= LONGER * steps:
+            return limit
+        return max(1, min(steps, limit))
