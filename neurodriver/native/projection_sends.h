@@ -32,10 +32,9 @@ struct nd_sends {
     double error, finest;
 };
 
-struct nd_sent {
-    nd_scratch own;
-    nd_places places;
-    std::vector<double> squared, along[16], weight, delay;
+/* Targets along axes, run by run. */
+struct nd_runs {
+    std::vector<double> squared, along[16];
     std::vector<int> target, multiple;
     integer index[16], inner[17];
     double way[16], share[17][ND_SUMMANDS];
@@ -159,6 +158,13 @@ struct nd_sent {
         }
         if (terms) open |= doubtful;
     }
+};
+
+/* The connections of a source. */
+struct nd_sent : nd_runs {
+    nd_scratch own;
+    nd_places places;
+    std::vector<double> weight, delay;
 
     void along_axes(const nd_sends &p, integer s, integer low, integer high)
     {

@@ -9,7 +9,7 @@ are derived from its rows.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
@@ -135,11 +135,24 @@ Owner = (
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """Name of a row: who owns it, what kind it has, what it is called."""
+    """Name of a row: who owns it, what kind it has, what it is called.
+
+    Its hash is computed once: values are looked up by keys in each call.
+    """
 
     owner: Owner
     kind: Kind
     name: str
+    _hash: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_hash", hash((self.owner, self.kind, self.name)))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __reduce__(self) -> tuple[type[Key], tuple[Owner, Kind, str]]:
+        return Key, (self.owner, self.kind, self.name)  # another process has other hashes
 
     def __str__(self) -> str:
         return f"{self.owner}.{self.name} ({self.kind.value})"

@@ -265,12 +265,18 @@ class Components(NamedValues):
         NeurodriverError
             Where the components do not lie one after the other, or share one number.
         """
-        placed = list(self.placed_parts(name))
+        simulation = self._simulation()
+        find = partial(self._lender, name)
+        lend: Callable[[Live], Any] = self._found.get(simulation.program, ("shared", name), find)
+        return lend(simulation).reshape(self._shape)
+
+    def _lender(self, name: str) -> Callable[[Live], Any]:
+        """Return what returns the memory of what is called so."""
+        placed = self.placed_parts(name)
         if len(placed) != 1:
             raise NeurodriverError(f"{self._said}: '{name}' lies in {len(placed)} pieces of memory")
         ((part, place, _),) = placed
-        found = place.share(self._simulation(), part.rows, f"{self._said}, '{name}'")
-        return found.reshape(self._shape)
+        return place.lender(self._simulation().program, part.rows, f"{self._said}, '{name}'")
 
     def set(self, name: str, values: ArrayLike, *, at: Mapping[str, Any] | None = None) -> None:
         """Set a variable that is a state, a state, a parameter, or a field.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -88,9 +89,14 @@ class Place:
         """Return the values of all components of the group."""
         return self.read(simulation, slice(0, simulation.program.circuit.groups[self.number].count))
 
-    def share(self, simulation: Live, rows: Rows, said: str) -> Any:
-        """Return the memory of some components; of a state it can be written to."""
-        live, program = simulation.backend.live, simulation.program
+    def lender(self, program: Program, rows: Rows, said: str) -> Callable[[Live], Any]:
+        """Return what returns the memory of some components; of a state it can be written to.
+
+        Raises
+        ------
+        NeurodriverError
+            Where they do not lie one after the other, or share one number.
+        """
         if self.one_for_all or self.column is not None:
             raise NeurodriverError(f"{said}: is one number for all; read it by get")
         if self.array is not None:
@@ -99,12 +105,18 @@ class Place:
             at = _elements(program, self.number, self.name, rows)
         if not isinstance(at, slice):
             raise NeurodriverError(f"{said}: is not stored in this order; read it by get")
-        if self.array is not None:
-            shared = live.share(self.array.key, at)
-        else:
-            shared = live.share_row(self.name, self._row(simulation), at)
+        span, key = at, None if self.array is None else self.array.key
         settable = self.name in program.circuit.groups[self.number].model.states
-        return shared if settable else as_read_only(shared)
+
+        def lend(simulation: Live) -> Any:
+            live = simulation.backend.live
+            if key is None:
+                shared = live.share_row(self.name, self._row(simulation), span)
+            else:
+                shared = live.share(key, span)
+            return shared if settable else as_read_only(shared)
+
+        return lend
 
     def check_settable(self, program: Program) -> None:
         """Raise StateError where a value follows from others, or is needed to compile."""

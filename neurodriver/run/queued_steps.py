@@ -24,11 +24,13 @@ class QueuedSteps:
 
     def __init__(self) -> None:
         self._queue: CallQueue | None = None
+        self._findings: CopyWatches | None = None
 
-    def begin_run(self, backend: Backend, busy: bool) -> None:
+    def begin_run(self, backend: Backend, findings: CopyWatches, busy: bool) -> None:
         """Begin a run; ``busy``: whether the host works in its steps."""
-        self._queue = None
-        if not busy and isinstance(backend, Queueing) and backend.queued.possible():
+        self._queue, self._findings = None, findings
+        alone = not (busy or findings.waits)
+        if alone and isinstance(backend, Queueing) and backend.queued.possible():
             self._queue = backend.queued
 
     def begin(self, simulation: Simulation, steps: int) -> bool:
@@ -48,11 +50,11 @@ class QueuedSteps:
             done = queue.begin(simulation.step, steps, 0 < seconds * steps < BRIEF)
         finally:  # an interrupt may come anywhere
             simulation.step += queue.steps - before
-        if done and not queue.waiting:
-            simulation.look(simulation.step)
+        if done and not queue.waiting and self._findings is not None:
+            self._findings.check(simulation.backend, simulation.step)
         return done
 
-    def end_run(self, backend: Backend, findings: CopyWatches) -> None:
+    def end_run(self, backend: Backend) -> None:
         """Wait for the queued steps.
 
         Raises
@@ -61,6 +63,6 @@ class QueuedSteps:
             Where they have found a value that is not finite.
         """
         queue, self._queue = self._queue, None
-        if queue is not None:
+        if queue is not None and self._findings is not None:
             queue.land()
-            findings.check(backend)
+            self._findings.check(backend)

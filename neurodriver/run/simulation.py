@@ -212,7 +212,7 @@ class Simulation:
         if self.feeds:
             self._writer = Writer([feed.recorder for _, feed in self.feeds], profile=self.profile)
         works = self.feeds, self._inputs.inputs, self.exchange, self._stepwise, self.profile.on
-        self.queued.begin_run(self.backend, any((*works, self._findings.waits)))
+        self.queued.begin_run(self.backend, self._findings, any(works))
         self.started = True
 
     def advance(self, steps: int, progress: Progress = None, ending: Ending = None) -> None:
@@ -242,12 +242,8 @@ class Simulation:
             if progress is not None:
                 progress(done)
         self.complete_calls()
-        self.look(self.step)
+        self._findings.check(self.backend, self.step)
         boundary.reached()
-
-    def look(self, step: int) -> None:
-        """Look at what all calls until a step have found."""
-        self._findings.check(self.backend, step)
 
     def complete_calls(self) -> None:
         """Wait for all calls that have begun; recorders get what they have recorded."""
@@ -322,7 +318,7 @@ class Simulation:
                 stack.callback(one.end_run, self.step)
             if writer is not None:
                 stack.callback(self._close_writer, writer)
-            stack.callback(self.queued.end_run, self.backend, self._findings)
+            stack.callback(self.queued.end_run, self.backend)
             self.started = False
 
     @phased("close recordings")

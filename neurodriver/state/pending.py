@@ -87,7 +87,7 @@ class PendingSpikes:
         """Return all that is pending, (steps, n); row d is read at step k + d."""
         sums = self.in_slots()
         self.add_undelivered(sums)
-        for owner, plan in self._when_due():
+        for owner, plan in _when_due(self.owner, self.gather):
             ahead, target, sent = left_in_history(self.backend, owner, plan, self.step)
             np.add.at(sums, (ahead, self._column[target]), sent)
         stored = self.has_slots and self.gather.edges and not is_due(self.gather)
@@ -139,7 +139,7 @@ class PendingSpikes:
         slots = np.zeros((self.depth, self.width), np.int64)
         rows = (self.step + np.arange(self.depth)) % self.depth
         slots[rows[:, None], self.places[None, :]] = whole[: self.depth]
-        for owner, plan in self._when_due():
+        for owner, plan in _when_due(self.owner, self.gather):
             forget_history(self.backend, owner, plan)
         self.backend.live.write(self._key("slots"), slots.reshape(-1).astype(dtype))
         if "dirty" in self.gather.blanks:
@@ -158,14 +158,6 @@ class PendingSpikes:
         if "dirty" in self.gather.blanks:
             size = self.gather.blanks["dirty"].size
             self.backend.live.write(self._key("dirty"), np.ones(size, np.uint8))
-
-    def _when_due(self) -> Iterator[tuple[ReceptorOwner, Gather]]:
-        """Yield the plans that deliver when due, and where their arrays belong to."""
-        name = self.access.name
-        parts = [(stencil_part(name, i), one) for i, one in enumerate(self.gather.stencils)]
-        for part, plan in [(name, self.gather), *parts]:
-            if is_due(plan):
-                yield ReceptorOwner(self.number, part), plan
 
     def _key(self, name: str) -> Key:
         return self.gather.key(self.owner, name)
@@ -315,6 +307,14 @@ class PendingSpikes:
         if "of_source" in arrays:
             return arrays["of_source"][source].astype(np.int64)
         return np.full(len(edge), int(self.gather.uniform["weight"]), np.int64)
+
+
+def _when_due(owner: ReceptorOwner, gather: Gather) -> Iterator[tuple[ReceptorOwner, Gather]]:
+    """Yield the plans of an access that deliver when due, and to whom their arrays belong."""
+    parts = [(stencil_part(owner.access, i), one) for i, one in enumerate(gather.stencils)]
+    for part, plan in [(owner.access, gather), *parts]:
+        if is_due(plan):
+            yield ReceptorOwner(owner.number, part), plan
 
 
 def _comes(program: Program, variable: str, begin: int) -> bool:

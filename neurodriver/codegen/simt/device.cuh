@@ -47,9 +47,7 @@ ND_FN int nd_late(const nd_item &item) { return item.which >> 16; }
 static __device__ void nd_deliver_list(const nd_item &item, long long turn)
 {
     const uint4 *list = nd_spike_list.pieces + (turn & 1) * nd_spike_list.capacity;
-    uint4 piece;    /* asked for before the number of pieces is known: a compiler would move a plain load */
-    asm volatile("ld.global.cg.v4.u32 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(piece.x), "=r"(piece.y), "=r"(piece.z), "=r"(piece.w) : "l"(list + item.first));
+    uint4 piece = nd_ask_for(list + item.first);    /* before the number of pieces is known */
     const unsigned number = __ldcg(nd_spike_list.number + (turn & 3));
     for (unsigned i = (unsigned)item.first; i < number;) {
         i += (unsigned)item.end;

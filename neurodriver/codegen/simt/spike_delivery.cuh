@@ -29,6 +29,15 @@ ND_FN unsigned long long nd_slots_stay()
     return policy;
 }
 
+/* Loads a piece here: a compiler would move a plain load to where its value is used. */
+ND_FN uint4 nd_ask_for(const uint4 *p)
+{
+    uint4 x;
+    asm volatile("ld.global.cg.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(x.x), "=r"(x.y), "=r"(x.z), "=r"(x.w) : "l"(p));
+    return x;
+}
+
 /* Adds `times` * `more` to a slot if i < end, without reading the old value. A predicate takes the
  * place of a branch: few warps deliver at a time, so latency counts. */
 ND_FN void nd_add(unsigned i, unsigned end, int *to, int more, int times, unsigned long long policy)
@@ -172,22 +181,17 @@ template <class Delivery> ND_FN void nd_deliver_computed(long long begin, int le
     }
 }
 
-template <class Delivery, class Meanwhile>
-ND_FN void nd_deliver(long long begin, int length, unsigned now, int more, Meanwhile &meanwhile)
+template <class Delivery, class Meanwhile = nd_idle>
+ND_FN void nd_deliver(long long begin, int length, unsigned now, int more, Meanwhile &&meanwhile = Meanwhile())
 {
     if constexpr (Delivery::computed) nd_deliver_computed<Delivery>(begin, length, now, more);
     else nd_deliver_stored<Delivery>(begin, length, now, more, meanwhile);
 }
-template <class Delivery> ND_FN void nd_deliver(long long begin, int length, unsigned now, int more)
-{
-    nd_idle idle;
-    nd_deliver<Delivery>(begin, length, now, more, idle);
-}
 
 /* Delivers what is due in the next step: along the connections of all threads of a warp, packed.
  * `meanwhile` may be called several times, or not at all. */
-template <class Delivery, class Meanwhile>
-ND_FN void nd_send_near(unsigned now, const nd_outgoing &outgoing, Meanwhile &meanwhile)
+template <class Delivery, class Meanwhile = nd_idle>
+ND_FN void nd_send_near(unsigned now, const nd_outgoing &outgoing, Meanwhile &&meanwhile = Meanwhile())
 {
     const unsigned have = nd_ballot(outgoing.near > 0);
     if (have == 0) return;
@@ -224,12 +228,6 @@ ND_FN void nd_send_near(unsigned now, const nd_outgoing &outgoing, Meanwhile &me
         for (int j = 0; j < rounds; ++j)
             nd_add((unsigned)(base + j * 32 + nd_lane()), (unsigned)total, Delivery::at(q[j]), m[j], more[j], policy);
     }
-}
-
-template <class Delivery> ND_FN void nd_send_near(unsigned now, const nd_outgoing &outgoing)
-{
-    nd_idle idle;
-    nd_send_near<Delivery>(now, outgoing, idle);
 }
 
 ND_FN uint4 nd_piece(int delivery, long long begin, long long end, unsigned now, int more)

@@ -172,17 +172,24 @@ def rows_of_stencils(
         most = ceil(MOST_HERTZ * one.longest * layout.dt) + 1
         due.add_bins(gather, due.sorted_bins(begin, back), degree, most)
     else:
-        close = (near - begin[:-1])[stencil]
-        gather.arrays["near"] = near
-        gather.limits |= {
-            "pieces": int((-(-degree // PIECE)).sum()),
-            "near": int(close.sum()),
-            "far": int((degree - close).sum()),
-        }
+        _add_pieces(gather, near, degree, (near - begin[:-1])[stencil])
     inputs = np.zeros(len(units.unit), np.int64)
     inputs[mine] = np.diff(one.targets.begin)[one.targets.of]
     gather.cost = per_slice(inputs)
     return gather
+
+
+def _add_pieces(gather: StencilRows, near: Integers, degree: Integers, close: Integers) -> None:
+    """Add where what is due in the next step ends, and how many pieces the rest has at most.
+
+    ``degree`` and ``close`` are the numbers of connections of each source: all, and those due.
+    """
+    gather.arrays["near"] = near
+    gather.limits |= {
+        "pieces": int((-(-degree // PIECE)).sum()),
+        "near": int(close.sum()),
+        "far": int((degree - close).sum()),
+    }
 
 
 def _add_multiples(gather: StencilRows, multiple: NDArray[np.float64], each: bool) -> None:
