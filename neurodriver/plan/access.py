@@ -129,7 +129,7 @@ class AccessPlanner:
         units = units_of(of_all.bounds, of_all.remainders, layout.dtype.name)
         threads = layout.target.threads
         ahead = max(one.longest if threads else one.ahead for one in shared)
-        stored = drawn is not None or delivering(layout, variable, edges).any()
+        stored = drawn is not None or (threads and delivering(layout, variable, edges).any())
         how = DueChoice(False, "") if stored else stencils_when_due(layout, shared, count, units)
         if drawn is not None:
             made = self._drawn(variable, drawn, edges, units, ahead)

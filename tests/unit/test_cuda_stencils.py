@@ -202,3 +202,13 @@ def test_stored_where_nobody_asks() -> None:
         CircuitError, match="'p': stored=False is possible for weighted spikes between"
     ):
         compiled(circuit)
+
+
+def test_room_for_spikes_on_their_way(when_due: None) -> None:
+    """In each step where that is little memory; else those of 500 Hz for the longest delay."""
+    for circuit, spikes in ((none_stored(networks(False, True)), None), (million(), 2)):
+        program = compiled(circuit, "float32")
+        for plan in (g for g in program.gathers.values() if isinstance(g, StencilRows)):
+            sources = np.count_nonzero(np.diff(plan.arrays["begin"])[plan.arrays["stencil"]])
+            most = sources * (plan.limits["turns"] if spikes is None else spikes)
+            assert most <= plan.limits["room"] < 2 * max(most, 17)

@@ -28,8 +28,11 @@ FOUR = 4
 """Connections that a thread loads together."""
 
 MOST_HERTZ = 500.0
-"""Rate at which all sources may fire: the history has room for their spikes of the longest delay. A
-spike takes 20 bytes there, and connections that are not stored are to save memory."""
+"""Rate at which all sources may fire: the history has room for spikes of the longest delay."""
+
+SPIKE_BYTES, HISTORY_BYTES = 20, 48 << 20
+"""Size of a spike there, and what the history may take in any case: it has room for spikes in each
+step if these are no more. Connections that are not stored are to save memory."""
 
 
 @dataclass
@@ -169,7 +172,8 @@ def rows_of_stencils(
         "most": int(degree.max()),
     }
     if when_due:
-        most = ceil(MOST_HERTZ * one.longest * layout.dt) + 1
+        fits = HISTORY_BYTES // (SPIKE_BYTES * len(own.of))
+        most = max(ceil(MOST_HERTZ * one.longest * layout.dt) + 1, fits)
         due.add_bins(gather, due.sorted_bins(begin, back), degree, most)
     else:
         _add_pieces(gather, near, degree, (near - begin[:-1])[stencil])
