@@ -15,6 +15,7 @@ import os
 import sys
 import tempfile
 import threading
+import time
 import warnings
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
@@ -28,6 +29,9 @@ import neurodriver as nd
 DT = 1e-4
 CALL = 1000
 """Steps of a call."""
+LOOKS = 5
+"""Times that threads are counted, each 10 ms after the one before; the least number counts."""
+
 MORE = 4 << 20
 """Bytes by which the resident memory may differ: pages that the allocator keeps."""
 
@@ -50,6 +54,15 @@ class Holds:
     files: int
 
 
+def _tasks() -> int:
+    """Return the threads of this process; one that was joined may be listed a moment longer."""
+    found = []
+    for _ in range(LOOKS):
+        found.append(len(os.listdir("/proc/self/task")))
+        time.sleep(0.01)
+    return min(found)
+
+
 def held(folder: Path) -> Holds:
     """Return what this process holds; its temporary files lie in ``folder``."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
@@ -57,7 +70,7 @@ def held(folder: Path) -> Holds:
     return Holds(
         pages * os.sysconf("SC_PAGE_SIZE"),
         len(os.listdir("/proc/self/fd")),
-        max(threading.active_count(), len(os.listdir("/proc/self/task"))),
+        max(threading.active_count(), _tasks()),
         sum(1 for _ in folder.rglob("*")) + maps,
     )
 
