@@ -129,8 +129,9 @@ class AccessPlanner:
         units = units_of(of_all.bounds, of_all.remainders, layout.dtype.name)
         threads = layout.target.threads
         ahead = max(one.longest if threads else one.ahead for one in shared)
-        stored = drawn is not None or (threads and delivering(layout, variable, edges).any())
-        how = DueChoice(False, "") if stored else stencils_when_due(layout, shared, count, units)
+        how = DueChoice(False, "")
+        if threads and drawn is None and not delivering(layout, variable, edges).any():
+            how = stencils_when_due(layout, shared, count, units)
         if drawn is not None:
             made = self._drawn(variable, drawn, edges, units, ahead)
         else:

@@ -23,35 +23,34 @@ class QueuedSteps:
     """
 
     def __init__(self) -> None:
-        self._queue: CallQueue | None = None
-        self._findings: CopyWatches | None = None
+        self._run: tuple[CallQueue, CopyWatches] | None = None
 
     def begin_run(self, backend: Backend, findings: CopyWatches, busy: bool) -> None:
         """Begin a run; ``busy``: whether the host works in its steps."""
-        self._queue, self._findings = None, findings
+        self._run = None
         alone = not (busy or findings.waits)
         if alone and isinstance(backend, Queueing) and backend.queued.possible():
-            self._queue = backend.queued
+            self._run = backend.queued, findings
 
     def begin(self, simulation: Simulation, steps: int) -> bool:
-        """Do short calls, and queue them if another library uses their memory; whether it was done.
+        """Do a short call, or queue it if another library uses the memory; whether it was done.
 
         Raises
         ------
         NonFiniteError
             Where a call that is not queued has found a value that is not finite.
         """
-        queue = self._queue
-        if queue is None or simulation.late:
+        if self._run is None or simulation.late:
             return False
+        queue, findings = self._run
         simulation.check_whole()
         before, seconds = queue.steps, simulation.calls.seconds_per_step
         try:
             done = queue.begin(simulation.step, steps, 0 < seconds * steps < BRIEF)
         finally:  # an interrupt may come anywhere
             simulation.step += queue.steps - before
-        if done and not queue.waiting and self._findings is not None:
-            self._findings.check(simulation.backend, simulation.step)
+        if done and not queue.waiting:
+            findings.check(simulation.backend, simulation.step)
         return done
 
     def end_run(self, backend: Backend) -> None:
@@ -62,7 +61,8 @@ class QueuedSteps:
         NonFiniteError
             Where they have found a value that is not finite.
         """
-        queue, self._queue = self._queue, None
-        if queue is not None and self._findings is not None:
+        run, self._run = self._run, None
+        if run is not None:
+            queue, findings = run
             queue.land()
-            self._findings.check(backend)
+            findings.check(backend)

@@ -26,7 +26,7 @@ from neurodriver.plan.program import Program
 from neurodriver.plan.spikes import due
 from neurodriver.plan.spikes.due import is_due
 from neurodriver.plan.spikes.stencil_rows import StencilRows
-from neurodriver.plan.target import CUDA
+from neurodriver.plan.target import CPU, CUDA
 from neurodriver.state.when_due import left_in_history
 
 
@@ -154,10 +154,15 @@ def test_what_spikes_bring_when_due(when_due: None) -> None:
 
 @pytest.mark.usefixtures("when_due")
 def test_connections_that_are_stored_or_computed_stay_ahead() -> None:
-    for circuit in (networks(False, True), uneven_networks(False, True, 2e-4)):
+    """A CPU has no such choice, and says nothing of one."""
+    uneven = none_stored(uneven_networks(False, True, 2e-4))
+    for circuit in (networks(False, True), uneven):
         program = compiled(circuit)
         assert not any(is_due(one) for one in program.gathers.values())
-        assert program.gathers[0, "spike_state"].limits["depth"] > 1
+        main = program.gathers[0, "spike_state"]
+        assert main.limits["depth"] > 1 and main.note.startswith("ahead")
+        there = compile_circuit(circuit, DT, "float64", target=CPU)
+        assert not there.gathers[0, "spike_state"].note
 
 
 class _Literal:
