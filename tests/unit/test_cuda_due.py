@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -80,6 +81,25 @@ def sums(given: Circuit, program: Program, counts: Any) -> dict[int, Any]:
     return out
 
 
+def delivered(
+    given: Circuit, program: Program, device: DeliveryOnCPU, shares: Sequence[float]
+) -> Iterator[tuple[int, Any, dict[int, Any]]]:
+    """Let some sources spike in each row; yield the row, and the slots that are due in it.
+
+    And the slots of all rows, as they follow from columns of connections. Who reads slots clears
+    them.
+    """
+    rng, want = np.random.default_rng(7), {}
+    for row, share in enumerate(shares, 1):
+        counts = (rng.random(given.count) < share) * rng.integers(1, 4, given.count)
+        for ahead, slots in sums(given, program, counts).items():
+            want[row + ahead] = want.get(row + ahead, 0) + slots
+        found = device.send(counts, row)
+        assert np.array_equal(found[0], want.get(row, np.zeros_like(found[0]))), row
+        yield row, found, want
+        found[:] = 0
+
+
 @pytest.mark.parametrize(
     ("weights", "longest", "dtype"),
     [("one", 1, "float32"), ("by source", 7, "float32"), ("multiples", 40, "float64"),
@@ -94,20 +114,9 @@ def test_the_text_delivers_what_is_due(weights: str, longest: int, dtype: str, w
     given = columns(weights, longest)
     program = compiled(given, dtype)
     device, rng = DeliveryOnCPU(program, window), np.random.default_rng(5)
-    want: dict[int, Any] = {}
-    read = 0
-    for row in range(1, 2 * longest + 12):
-        share = (
-            0.0 if row > longest + 8 else rng.choice([0.0, 0.02, 0.2, 0.9], p=[0.4, 0.4, 0.1, 0.1])
-        )
-        counts = (rng.random(given.count) < share) * rng.integers(1, 4, given.count)
-        for ahead, slots in sums(given, program, counts).items():
-            want[row + ahead] = want.get(row + ahead, 0) + slots
-        found = device.send(counts, row)
-        assert np.array_equal(found[0], want.get(row, np.zeros_like(found[0]))), row
-        read += np.count_nonzero(found)
-        found[:] = 0  # as who reads them does
-    assert read > 100
+    shares = rng.choice([0.0, 0.02, 0.2, 0.9], longest + 8, p=[0.4, 0.4, 0.1, 0.1])
+    steps = delivered(given, program, device, [*shares, *np.zeros(longest + 3)])
+    assert sum(np.count_nonzero(found) for _, found, _ in steps) > 100
 
 
 def test_a_history_that_was_too_small_is_told() -> None:
@@ -240,21 +249,17 @@ def test_what_is_on_its_way(weights: str) -> None:
     """What the history has left is what later steps deliver; a row that is relayed brings all."""
     given = columns(weights, 15)
     program = compiled(given, "float64")
-    device, rng = DeliveryOnCPU(program, 1), np.random.default_rng(8)
+    device = DeliveryOnCPU(program, 1)
     gather, spec = program.gathers[0, SPIKE], device.deliveries[0].spec
     owner, backend = spec.connection(SPIKE, "heads").owner, Backend(device)
-    want: dict[int, Any] = {}
-    for row in range(1, 40):
-        counts = (rng.random(given.count) < 0.1) * rng.integers(1, 4, given.count)
-        for ahead, slots in sums(given, program, counts).items():
-            want[row + ahead] = want.get(row + ahead, 0) + slots
-        device.send(counts, row)[:] = 0
+    for row, _, want in delivered(given, program, device, [0.1] * 39):
         found = np.zeros((17, gather.limits["ahead"]), np.int64)
         ahead, target, times = left_in_history(backend, owner, gather, row)  # type: ignore[arg-type]
         np.add.at(found, (ahead, target), times)
         for ahead, slots in enumerate(found):
             expected = want.get(row + ahead, 0) if ahead else 0
             assert np.array_equal(slots, np.zeros_like(slots) + expected), (row, ahead)
+    counts = np.random.default_rng(8).integers(0, 3, given.count)
     source = np.flatnonzero(counts)
     back, target, times = brought(gather, source, counts[source])
     found[:] = 0
