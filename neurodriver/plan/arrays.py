@@ -8,6 +8,7 @@ are derived from its rows.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -223,12 +224,12 @@ class Array:
     @property
     def nbytes(self) -> int:
         """Bytes in the memory of a backend."""
-        return int(np.prod(self.shape, dtype=np.int64)) * self.dtype.itemsize
+        return self.size * self.dtype.itemsize
 
     @property
     def size(self) -> int:
         """Number of elements."""
-        return int(np.prod(self.shape, dtype=np.int64))
+        return int(math.prod(self.shape))
 
     def initial(self) -> NDArray[Any]:
         """Return the value before the first step in the row's type and shape, not to be changed.

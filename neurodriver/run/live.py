@@ -6,6 +6,8 @@ For example ``lpu["exc"].V`` returns the membrane potentials of a population, an
 
 from __future__ import annotations
 
+import contextlib
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -86,15 +88,13 @@ def numbers_of(values: Any, shape: tuple[int, ...], said: str) -> NDArray[np.flo
     NeurodriverError
         For what is neither a number nor so many of them.
     """
-    count, got = int(np.prod(shape)), f"{values!r:.60}"
-    try:
+    count, numbers = math.prod(shape), None
+    with contextlib.suppress(TypeError, ValueError):
         numbers = np.asarray(values, dtype=np.float64)
-        got = f"an array of the shape {numbers.shape}" if numbers.ndim else got
-    except (TypeError, ValueError):
-        numbers = np.empty((0, 0))
-    if numbers.shape == shape:
+    if numbers is not None and numbers.shape == shape:
         numbers = numbers.reshape(-1)
-    if numbers.shape not in ((), (count,)):
+    if numbers is None or numbers.shape not in ((), (count,)):
+        got = f"{values!r:.60}" if numbers is None else f"an array of the shape {numbers.shape}"
         want = f"a number or {count:,} of them"
         want += f", in the shape {shape} or ({count},)" if len(shape) > 1 else ""
         raise NeurodriverError(f"{said}: {want}, got {got}")

@@ -188,7 +188,7 @@ class Device:
             )
         self.configs: dict[tuple[int, int, int, str, int, bool], Any] = {}
         """How kernels were started: arguments of `launch` -> settings."""
-        self._arguments: dict[int, tuple[list[Any], Any, int]] = {}
+        self._arguments: dict[tuple[int, tuple[Any, ...]], tuple[list[Any], Any, int]] = {}
         self.shared: dict[int, int] = {}
         """Function -> most bytes of shared memory with which it was started."""
         self.before_wait = no_wait
@@ -277,11 +277,12 @@ class Device:
 
         The driver would convert them anew for each launch, which takes longer.
         """
-        if function not in self._arguments:
+        known = self._arguments.get((function, types))
+        if known is None:
             slots = [kind() for kind in types]
             there = (ct.c_void_p * len(slots))(*map(ct.addressof, slots))
-            self._arguments[function] = slots, there, ct.addressof(there)
-        slots, _, address = self._arguments[function]
+            known = self._arguments[function, types] = slots, there, ct.addressof(there)
+        slots, _, address = known
         for slot, value in zip(slots, values, strict=True):
             slot.value = value
         return address
@@ -397,7 +398,7 @@ def launch(
         config = _config(device, function, blocks * copies, threads, width, shared)
         config.hStream = device.default if follows else device.stream.handle
         device.configs[key] = config
-    given = device.arguments(key[0], values, types) if follows else (values, types)
+    given = device.arguments(key[0], values, types)
     device.busy, device.following = True, device.following or follows
     answers, start = device.answers, device.driver.api.cuLaunchKernelEx
     answers.clear()
