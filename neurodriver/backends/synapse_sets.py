@@ -74,17 +74,26 @@ class SynapsePlace(Protocol):
     def wait(self) -> None:
         """Wait until all texts have run."""
 
-    def offer(self, counts: Stored) -> bytes:
-        """Return how places of other ranks reach a copy of counts; empty where they cannot."""
+    def offer(self, counts: Stored, marks: Stored, first: NDArray[np.int64]) -> bytes:
+        """Return how places of other ranks reach what is shown; empty where they cannot.
+
+        Parameters
+        ----------
+        counts : Stored of (synapses,) int64
+        marks : Stored of (rows,) int32
+            Which rows may have counts other than 0.
+        first : (rows + 1,) int64
+            Where the synapses of each row begin.
+        """
 
     def reach(self, offers: Sequence[bytes], own: int) -> bool:
-        """Open the copies of all ranks, of which this is number ``own``; return whether it can."""
+        """Open what all ranks offer, of which this is number ``own``; return whether it can."""
 
-    def show(self, counts: Stored) -> None:
-        """Copy counts to where the other ranks read them."""
+    def show(self) -> None:
+        """Copy the counts to where the other ranks read them."""
 
-    def add(self, counts: Stored) -> None:
-        """Set counts to the sums over the copies of all ranks."""
+    def add(self) -> None:
+        """Add what the other ranks show to the counts."""
 
     def close(self) -> None:
         """Give the memory back."""
@@ -221,16 +230,22 @@ class SynapseSets:
         All ranks call it together. Returns whether it has been done.
         """
         if self._reaches is None:
-            offers = communicator.allgather(self.place.offer(self._counts))
+            offer = self.place.offer(self._counts, self._marks, self._first_of_rows())
+            offers = communicator.allgather(offer)
             able = self.place.reach(offers, communicator.Get_rank())
             self._reaches = all(communicator.allgather(able))
         if self._reaches:
-            self.place.show(self._counts)
+            self.place.show()
             communicator.Barrier()
-            self.place.add(self._counts)
-            self._mark_all()
+            self.place.add()
             communicator.Barrier()  # before any of them shows others
         return self._reaches
+
+    def _first_of_rows(self) -> NDArray[np.int64]:
+        """Return where the synapses of each row of all sets begin, and where the last ones end."""
+        sets = self.sets.items()
+        begins = [self._begin[name] + np.asarray(one.first[:-1], np.int64) for name, one in sets]
+        return np.concatenate([*begins, [self._counts.nbytes // 8]])
 
     # -- texts ----------------------------------------------------------------------------------
 

@@ -50,6 +50,10 @@ DEVICE = """/* texts over synapses */
 #define ND_FN static __device__ __forceinline__
 #define ND_UNROLL _Pragma("unroll")
 #define ND_UNROLL_BY(count)
+ND_FN int nd_lane() { return (int)(threadIdx.x % 32); }
+ND_FN unsigned nd_ballot(bool x) { return __ballot_sync(0xffffffffu, x); }
+ND_FN int nd_bits_in(unsigned x) { return __popc(x); }
+ND_FN int nd_lower(unsigned x) { return __popc(x & ((1u << nd_lane()) - 1)); }
 ND_FN long long nd_whole(double x) { return __double2ll_rn(x * 0x1p40); }
 ND_FN long long nd_total(long long x)
 {
@@ -74,16 +78,21 @@ RUN_ON_DEVICE = """
 ND_RUN(nd_run, nd_run_row, 4)
 ND_RUN(nd_run_light, nd_run_light_row, 6)
 
-/* Add up the counts of several GPUs. */
-extern "C" __global__ void nd_add_counts(const long long *const *counts, int gpus, long long *out,
-                                         long long size)
+ND_FN long long nd_row() { return ((long long)blockIdx.x * blockDim.x + threadIdx.x) / 32; }
+
+/* Show the counts of all rows to other GPUs. */
+extern "C" __global__ void nd_show_counts(const nd_shown *own, const long long *first,
+                                          long long rows, const long long *counts, const int *marks)
 {
-    const long long threads = (long long)gridDim.x * blockDim.x;
-    for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < size; i += threads) {
-        long long sum = 0;
-        for (int gpu = 0; gpu < gpus; ++gpu) sum += counts[gpu][i];
-        out[i] = sum;
-    }
+    if (nd_row() < rows) nd_show_row(*own, nd_row(), first, counts, marks);
+}
+
+/* Add what other GPUs show. */
+extern "C" __global__ void nd_add_counts(const nd_shown *others, int gpus, const long long *first,
+                                         long long rows, long long *counts, int *marks)
+{
+    if (nd_row() >= rows) return;
+    for (int gpu = 0; gpu < gpus; ++gpu) nd_add_row(others[gpu], nd_row(), first, counts, marks);
 }
 """
 
@@ -106,7 +115,10 @@ def device_text(texts: SynapseTexts, dtype: str) -> str:
     """Return CUDA C++ whose kernel ``nd_run`` runs the texts; ``dtype`` is that of states."""
     light = [i for i, name in enumerate(texts.texts) if texts.is_light(name)]
     return "\n".join(
-        [DEVICE, rows_text(texts, dtype), *_row("nd_run_light_row", light), RUN_ON_DEVICE]
+        [
+            *(DEVICE, rows_text(texts, dtype), *_row("nd_run_light_row", light)),
+            *(header("codegen/simt/shown_counts.cuh"), RUN_ON_DEVICE),
+        ]
     )
 
 

@@ -5,17 +5,20 @@ from __future__ import annotations
 import ctypes as ct
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
+from functools import partial
+from itertools import pairwise
 from threading import Barrier
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from shown_counts_on_cpu import shown_counts as run_shown_counts
 from synapse_texts_on_cpu import WarpSynapses
 
 from neurodriver.backends.cpu import synapse_place as host_place
 from neurodriver.backends.cpu.synapse_place import HostSynapses
-from neurodriver.backends.cuda import synapse_place
+from neurodriver.backends.cuda import shown_counts, synapse_place
 from neurodriver.backends.synapse_sets import SynapseSet, SynapseSets
 from neurodriver.errors import ModelError, NeurodriverError
 from neurodriver.model.synapse_texts import UNIT, SynapseText, SynapseTexts
@@ -281,37 +284,69 @@ class Ranks:
 
 @pytest.mark.parametrize("host", [None, 0, 2])
 def test_counts_of_several_gpus(monkeypatch: pytest.MonkeyPatch, host: int | None) -> None:
-    """Each GPU adds up those of all; if a rank has none, no rank does."""
-
-    def launched(device: Any, kernel: str, blocks: int, threads: int, values: Any, _: Any) -> None:
-        assert kernel == "nd_add_counts" and blocks >= 1 and threads % 32 == 0
-        table, gpus, out, size = values
-        parts = (ct.c_void_p * gpus).from_address(table)
-        total = sum(np.array((ct.c_longlong * size).from_address(part)) for part in parts)
-        np.ctypeslib.as_array((ct.c_longlong * size).from_address(out))[:] = total
-
+    """Each GPU adds those of the others; if a rank has none, no rank does."""
     code = SimpleNamespace(function=lambda name: name, unload=lambda: None)
     monkeypatch.setattr(synapse_place, "Loaded", lambda *_: code)
     monkeypatch.setattr(synapse_place, "compile_cubin", lambda *_: b"")
-    monkeypatch.setattr(synapse_place, "launch", launched)
+    monkeypatch.setattr(shown_counts, "launch", run_shown_counts())
     ranks, kind = Ranks(3), np.dtype("float64")
+    rng = np.random.default_rng(7)
+    size = len(Example(HostSynapses(TEXTS, kind, 1), "float64").pre)
+    given = rng.integers(-(1 << 31), 1 << 31, (3, 3, size)) * (rng.random((3, 3, size)) < 0.4)
+    given[:, 0] <<= rng.integers(0, 30, size)  # some of trial 0 need 8 bytes
 
-    def of_rank(rank: int) -> tuple[list[bool], np.ndarray]:
+    def of_rank(rank: int) -> tuple[list[bool], list[np.ndarray]]:
         device: Any = PretendedDevice()
         gpu = synapse_place.DeviceSynapses(TEXTS, kind, device)
         example = Example(HostSynapses(TEXTS, kind, 1) if rank == host else gpu, "float64")
-        done = []
-        for trial in range(1, 4):
-            example.sets.counts = np.arange(len(example.sets.counts)) * trial * (rank + 1)
+        done, found = [], []
+        for trial in range(3):
+            example.sets.counts = given[rank, trial]
             done.append(example.sets.add_over_ranks(ranks.of(rank)))
-        return done, example.sets.counts
+            found.append(example.sets.counts)
+        return done, found
 
     with ThreadPoolExecutor(3) as pool:
-        found = [*pool.map(of_rank, range(3))]
-    for rank, (done, counts) in enumerate(found):
+        results = [*pool.map(of_rank, range(3))]
+    for rank, (done, found) in enumerate(results):
         assert done == [host is None] * 3
-        assert np.array_equal(counts, np.arange(len(counts)) * 3 * (6 if all(done) else rank + 1))
-        assert len(counts) > 9
+        for trial, counts in enumerate(found):
+            wanted = given[:, trial].sum(axis=0) if host is None else given[rank, trial]
+            assert np.array_equal(counts, wanted) and np.count_nonzero(counts) > 9
+
+
+def test_rows_that_are_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A row without a mark adds nothing; a row that gets something is marked.
+
+    Rows have no synapse, one, a part of a word of masks, whole words, and more than are added at
+    once.
+    """
+    sizes = np.array([0, 1, 31, 32, 33, 64, 128, 129, 300, 7, 5])
+    first = np.concatenate([[0], np.cumsum(sizes)])
+    rng = np.random.default_rng(5)
+    counts = rng.integers(1, 1 << 31, (2, first[-1])) * (rng.random((2, first[-1])) < 0.7)
+    counts[1, first[8] + 17] = -(1 << 40)  # one number of a row that does not fit into 4 bytes
+    marks = np.ones((2, len(sizes)), np.int32)
+    marks[0, ::2], marks[1, [3, 8]] = 0, [0, 1]
+    for rank in range(2):
+        counts[rank, np.repeat(marks[rank] == 0, sizes)] = 0
+    counts[1, first[9] : first[10]] = 0  # marked, and nothing is left of it
+    monkeypatch.setattr(shown_counts, "launch", run_shown_counts())
+    code: Any = SimpleNamespace(function=lambda name: name)
+    device: Any = PretendedDevice()
+    store = partial(synapse_place.StoredOnDevice, device)
+    stored = [(store(counts[rank]), store(marks[rank])) for rank in range(2)]
+    gpus = [shown_counts.ShownCounts(device, code, store, *one, first) for one in stored]
+    offers = [gpu.offer for gpu in gpus]
+    for rank, gpu in enumerate(gpus):
+        assert gpu.reach(offers, rank)
+        gpu.show()
+    for rank, gpu in enumerate(gpus):
+        gpu.add()
+        assert np.array_equal(stored[rank][0].read(), counts.sum(axis=0))
+        came = np.array([counts[1 - rank, a:b].any() for a, b in pairwise(first)])
+        assert np.array_equal(stored[rank][1].read(), (marks[rank] != 0) | came)
+        assert 0 < came.sum() < len(sizes) - 2
 
 
 def test_counts_that_others_have_set() -> None:

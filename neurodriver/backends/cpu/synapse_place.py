@@ -81,7 +81,7 @@ class HostSynapses:
     def wait(self) -> None:
         """Do nothing: they have."""
 
-    def offer(self, counts: Stored) -> bytes:
+    def offer(self, counts: Stored, marks: Stored, first: NDArray[np.int64]) -> bytes:
         """Return nothing: ranks send each other what is in host memory."""
         return b""
 
@@ -89,10 +89,10 @@ class HostSynapses:
         """Return False."""
         return False
 
-    def show(self, counts: Stored) -> None:
+    def show(self) -> None:
         """Do nothing."""
 
-    def add(self, counts: Stored) -> None:
+    def add(self) -> None:
         """Do nothing."""
 
     def close(self) -> None:

@@ -13,12 +13,12 @@ from ...codegen.synapse_texts import device_text
 from ...model.synapse_texts import SynapseTexts
 from ..synapse_sets import Stored
 from .compiler import compile_cubin
-from .device import INT, LONG, POINTER, Device, Loaded, launch
+from .device import INT, POINTER, Device, Loaded, launch
 from .driver import DeviceError
-from .peers import PeerMemory, opened
+from .shown_counts import ShownCounts
 
-_THREADS, _ADDING = 128, 16
-"""Threads of a block, and blocks of each multiprocessor that add up counts."""
+_THREADS = 128
+"""Of a block."""
 
 
 class StoredOnDevice:
@@ -70,9 +70,7 @@ class DeviceSynapses:
         with device.current():
             self._code = Loaded(device, compile_cubin(device_text(texts, dtype.name), device.arch))
             self._run, self._run_light = map(self._code.function, ("nd_run", "nd_run_light"))
-            self._add = self._code.function("nd_add_counts")
-        self._shown: PeerMemory | None = None
-        self._counts: StoredOnDevice | None = None
+        self._shown: ShownCounts | None = None
 
     def store(self, values: NDArray[Any]) -> StoredOnDevice:
         self._stored.append(StoredOnDevice(self._device, values))
@@ -92,44 +90,29 @@ class DeviceSynapses:
         with self._device.current():
             self._device.wait()
 
-    def offer(self, counts: Stored) -> bytes:
-        """Return how other GPUs of this host reach a copy of some counts; empty if they cannot."""
+    def offer(self, counts: Stored, marks: Stored, first: NDArray[np.int64]) -> bytes:
+        """Return how other GPUs of this host reach what is shown; empty if they cannot."""
         with contextlib.suppress(DeviceError), self._device.current():
-            self._shown = PeerMemory(self._device, counts.nbytes)
-            return self._shown.offer.tobytes()
+            given = self._device, self._code, self.store, counts, marks, first
+            self._shown = ShownCounts(*given)
+            return self._shown.offer
         return b""
 
     def reach(self, offers: Sequence[bytes], own: int) -> bool:
         if self._shown is None or not all(offers):
             return False
-        addresses = [self._shown.address] * len(offers)
-        try:
-            with self._device.current():
-                for rank, offer in enumerate(offers):
-                    if rank != own:
-                        addresses[rank], close = opened(
-                            self._device, np.frombuffer(offer, np.uint8)
-                        )
-                        self._device.at_end(close)
-        except DeviceError:
-            return False
-        self._counts = self.store(np.array(addresses, np.uint64))
-        return True
+        with self._device.current():
+            return self._shown.reach(offers, own)
 
-    def show(self, counts: Stored) -> None:
+    def show(self) -> None:
         assert self._shown is not None
         with self._device.current():
-            self._device.duplicate(self._shown.address, counts.address, counts.nbytes)
-            self._device.wait()
+            self._shown.show()
 
-    def add(self, counts: Stored) -> None:
-        assert self._counts is not None
-        device, table, size = self._device, self._counts, counts.nbytes // 8
-        with device.current():
-            values = table.address, table.nbytes // 8, counts.address, size
-            blocks = _ADDING * device.processors
-            launch(device, self._add, blocks, _THREADS, values, (POINTER, INT, POINTER, LONG))
-            device.wait()
+    def add(self) -> None:
+        assert self._shown is not None
+        with self._device.current():
+            self._shown.add()
 
     def close(self) -> None:
         if not self._open:

@@ -1,0 +1,62 @@
+/* What the synapses of one GPU have counted, as other GPUs read it: rows without counts take a word, and
+ * of other rows the numbers that are not 0 lie one after the other, in 4 bytes each where all fit. */
+struct nd_shown {
+    int *bytes;                 /* (rows,): of each number, 0 where a row has none */
+    unsigned *masks;            /* which synapses have a number, 32 in a word */
+    long long *numbers;         /* (synapses,): those of a row begin where the row does */
+};
+
+/* Where the masks of a row begin: each row has as many words as it needs. */
+ND_FN unsigned *nd_masks_of(nd_shown s, long long row, long long begin) { return s.masks + (begin / 32 + row); }
+
+/* The threads of a warp show a row. */
+ND_FN void nd_show_row(nd_shown to, long long row, const long long *first, const long long *counts, const int *marks)
+{
+    const long long begin = first[row], end = first[row + 1];
+    bool large = false;
+    long long number = 0;
+    if (marks[row]) {
+        for (long long p = begin + nd_lane(); p < end; p += 32) large |= counts[p] != (int)counts[p];
+        large = nd_ballot(large) != 0;
+        unsigned *masks = nd_masks_of(to, row, begin);
+        for (long long from = begin; from < end; from += 32) {
+            const long long p = from + nd_lane(), n = p < end ? counts[p] : 0;
+            const unsigned mask = nd_ballot(n != 0);
+            const long long place = number + nd_lower(mask);
+            if (nd_lane() == 0) *masks = mask;
+            if (n && large) to.numbers[begin + place] = n;
+            if (n && !large) ((int *)(to.numbers + begin))[place] = (int)n;
+            number += nd_bits_in(mask);
+            ++masks;
+        }
+    }
+    if (nd_lane() == 0) to.bytes[row] = number ? (large ? 8 : 4) : 0;
+}
+
+/* The threads of a warp add what another GPU shows of a row. */
+ND_FN void nd_add_row(nd_shown from, long long row, const long long *first, long long *counts, int *marks)
+{
+    const int bytes = from.bytes[row];
+    if (!bytes) return;
+    const long long begin = first[row], end = first[row + 1];
+    const unsigned *masks = nd_masks_of(from, row, begin);
+    long long number = 0;
+    enum { MANY = 4 };          /* loads that a thread waits for together */
+    for (long long p = begin + nd_lane(); p - nd_lane() < end; p += 32 * MANY) {
+        unsigned mask[MANY];
+        long long n[MANY];
+        ND_UNROLL
+        for (int i = 0; i < MANY; ++i) mask[i] = p - nd_lane() + 32 * i < end ? *masks++ : 0;
+        ND_UNROLL
+        for (int i = 0; i < MANY; ++i) {
+            const long long place = number + nd_lower(mask[i]);
+            const bool has = mask[i] >> nd_lane() & 1;
+            n[i] = !has ? 0 : bytes == 8 ? from.numbers[begin + place] : ((const int *)(from.numbers + begin))[place];
+            number += nd_bits_in(mask[i]);
+        }
+        ND_UNROLL
+        for (int i = 0; i < MANY; ++i)
+            if (n[i]) counts[p + 32 * i] += n[i];
+    }
+    if (nd_lane() == 0) marks[row] = 1;
+}

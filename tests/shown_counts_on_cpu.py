@@ -1,0 +1,73 @@
+"""Counts that GPUs show each other, by warps whose threads are fibers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from warps_on_cpu import QUICK, WARPS
+
+from neurodriver.native.compiler import build
+from neurodriver.native.headers import INLINE, header
+
+_WORDS = f"""
+#define ND_FN {INLINE}
+#define ND_UNROLL
+static int nd_bits_in(unsigned x) {{ return __builtin_popcount(x); }}
+"""
+
+_RUN = """
+struct nd_call {
+    const nd_shown *shown;
+    int gpus;
+    const long long *first;
+    long long *counts;
+    int *marks;
+    long long row;
+};
+static thread_local nd_call nd_this;
+static void nd_show()
+{
+    const nd_call &c = nd_this;
+    nd_show_row(*c.shown, c.row, c.first, c.counts, c.marks);
+}
+static void nd_add()
+{
+    const nd_call &c = nd_this;
+    for (int i = 0; i < c.gpus; ++i) nd_add_row(c.shown[i], c.row, c.first, c.counts, c.marks);
+}
+static void nd_rows(void (*work)(), nd_call call, long long rows)
+{
+    for (long long row = 0; row < rows; ++row) {
+        nd_this = call;
+        nd_this.row = row;
+        if (!nd_run_warp(work)) __builtin_abort();
+    }
+}
+extern "C" void nd_show_counts(const nd_shown *own, const long long *first, long long rows,
+                               long long *counts, int *marks)
+{
+    nd_rows(nd_show, {own, 1, first, counts, marks, 0}, rows);
+}
+extern "C" void nd_add_counts(const nd_shown *others, int gpus, const long long *first,
+                              long long rows, long long *counts, int *marks)
+{
+    nd_rows(nd_add, {others, gpus, first, counts, marks, 0}, rows);
+}
+"""
+
+
+def shown_counts() -> Callable[..., None]:
+    """Return what stands for `launch`: it runs the kernels of `ShownCounts`."""
+    text = "\n".join([_WORDS, WARPS, header("codegen/simt/shown_counts.cuh"), _RUN])
+    (library,) = build([(text, QUICK)])
+
+    def launched(
+        _: Any, kernel: str, blocks: int, threads: int, values: Any, types: Any, *more: Any
+    ) -> None:
+        rows = values[-3]
+        assert threads % 32 == 0 and 0 <= blocks * threads // 32 - rows < threads // 32
+        given = (kind(value) for kind, value in zip(types, values, strict=True))
+        getattr(library, kernel)(*given)
+
+    return launched
