@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
+from functools import partial
 from threading import Thread
 from types import SimpleNamespace
 from typing import Any
@@ -25,6 +26,7 @@ from neurodriver.backends.cuda import (
     binding,
     event_lists,
     executors,
+    moves,
     peers,
     warp_items,
 )
@@ -267,6 +269,17 @@ class EmulatedDevice:
         self.copies.append(("from", size))
         work = self.drain.work if beside else self.stream.work
         work.append(lambda: ct.memmove(target, address, size))
+
+    def moves(self, count: int, pieces: int, to: int, begin: int) -> None:
+        """Move pieces between the device and page-locked memory."""
+        table = at(pieces, (count, 3), np.uint64).tolist()
+        for there, here, size in table:
+            ends = (self.locked, self.blocks) if to else (self.blocks, self.locked)
+            for address, blocks in zip((to + there, begin + here), ends, strict=True):
+                assert size % 4 == 0 and self._within(address, size, blocks)
+        self.copies.append(("moves", sum(size for _, _, size in table)))
+        for there, here, size in table:
+            self.queue.append(partial(ct.memmove, to + there, begin + here, size))
 
     def receive_list(self, target: int, address: int, size: int) -> None:
         assert self._within(address, size, self.blocks)
@@ -667,6 +680,9 @@ def _launch(
     if function in LISTING:
         device.queue.append(lambda: LISTING[function](*values))
         return
+    if function == "nd_move":
+        device.moves(blocks, *values)
+        return
     items, offsets, first, last, end, parts = values[:6]
     device.copies.append(("launch", 0))
 
@@ -760,6 +776,7 @@ def emulate(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(backend, "compile_cubin", lambda text, arch: b"")
     monkeypatch.setattr(binding, "launch", _launch)
     monkeypatch.setattr(executors, "launch", _launch)
+    monkeypatch.setattr(moves, "launch", _launch)
     monkeypatch.setattr(peers, "Trial", EmulatedTrial)
     monkeypatch.setattr(event_lists, "launch", _launch)
     monkeypatch.setattr(timers, "_PEAKS", {})

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,21 +25,22 @@ ALL = slice(None)
 class StateReads(Protocol):
     """Reads elements of some arrays again and again."""
 
-    def begin(self) -> None:
-        """Begin to read all values."""
+    def begin(self) -> Callable[[], Sequence[NDArray[Any]]]:
+        """Begin to read all values.
 
-    def finish(self) -> Sequence[NDArray[Any]]:
-        """Return the values; they are valid until the next begin, or until a step is computed."""
+        Returns
+        -------
+        callable
+            Waits for the values, and returns those of each group, (copies, elements). Nothing
+            changes them later. It is called before the next step is computed.
+        """
 
 
 class StateWrites(Protocol):
     """Sets elements of some arrays again and again."""
 
-    def begin(self) -> Sequence[NDArray[Any]]:
-        """Return arrays, all of whose elements are to be filled; what was in them was taken."""
-
-    def finish(self) -> None:
-        """Set the elements to what is in the arrays."""
+    def write(self, values: Sequence[NDArray[Any]]) -> None:
+        """Set the elements of each array: (copies, elements), or (elements,) for all copies."""
 
 
 class LiveMemory(Protocol):
@@ -65,11 +66,23 @@ class LiveMemory(Protocol):
         None where they are not in the memory of the host, or no neighbours.
         """
 
-    def reads(self, wanted: Sequence[tuple[Key, slice]]) -> StateReads:
-        """Return what reads elements of some states again and again."""
+    def reads(
+        self, wanted: Sequence[Sequence[tuple[Key, slice]]], others: Sequence[Self] = ()
+    ) -> StateReads:
+        """Return what reads elements of some states again and again.
 
-    def writes(self, wanted: Sequence[tuple[Key, slice]]) -> StateWrites:
-        """Return what sets elements of some arrays again and again."""
+        Parameters
+        ----------
+        wanted : sequence of sequence of (Key, slice)
+            Groups of arrays of one type, whose elements come one array after the other.
+        others : sequence of LiveMemory
+            Of further copies of the program, which are read, too.
+        """
+
+    def writes(
+        self, wanted: Sequence[tuple[Key, slice]], others: Sequence[Self] = ()
+    ) -> StateWrites:
+        """Return what sets elements of some arrays again and again, also in further copies."""
 
     def address(self, key: Key) -> int:
         """Return where an array is in the memory that `synapses` can read."""

@@ -2,13 +2,14 @@
 
 A program that looks at many states between two calls spends most of its time on looking up where
 they are, and on a GPU on waiting for one small copy after the other. A reader looks them up once.
-From a GPU they come in a few copies, and the host waits once.
+From a GPU those of all copies of a batch come at once, and the host waits once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -53,19 +54,19 @@ class ReadPart:
         The components within the group.
     place : Place
         Where the values are.
-    number : int or None
-        Which of the arrays it is that are read together. None: it is read alone, as rows of
-        variables and parameters are.
+    state : (Key, slice) or None
+        The array that is read together with others. None: it is read alone, as rows of variables
+        and parameters are.
     """
 
     out: Rows
     element: int
     rows: Rows
     place: Place
-    number: int | None
+    state: tuple[Key, slice] | None
 
 
-@dataclass(frozen=True)
+@dataclass
 class NameLayout:
     """The parts of one name.
 
@@ -81,40 +82,72 @@ class NameLayout:
     size: int
     parts: list[ReadPart]
 
-    def empty(self, copies: int, dtype: np.dtype) -> Values:
-        """Return an array for the values of all copies."""
-        return np.empty((copies, self.count, self.size)[: 3 if self.size else 2], dtype)
+    @cached_property
+    def wanted(self) -> list[tuple[Key, slice]]:
+        """The arrays that are read together."""
+        return [part.state for part in self.parts if part.state is not None]
 
-    def fill(self, out: Values, arrays: Sequence[Values], copy: Live) -> None:
-        """Copy the values of one copy into an array (components,) or (components, elements)."""
+    @cached_property
+    def together(self) -> bool:
+        """Whether the values that are read together are all, in their order."""
+        end = 0
         for part in self.parts:
-            alone = part.number is None
-            values = part.place.read(copy, part.rows) if alone else arrays[part.number or 0]
-            if self.size:
-                out[part.out, part.element] = values
-            else:
-                out[part.out] = values
+            if part.state is None or not isinstance(part.out, slice) or part.out.start != end:
+                return False
+            end = part.out.stop
+        return not self.size and end == self.count
 
+    def filled(self, values: Values | None, copies: Sequence[Live], dtype: np.dtype) -> Values:
+        """Return the values of all copies, (copies, components) or (copies, components, elements).
 
-Layouts = dict[str, NameLayout]
+        Parameters
+        ----------
+        values : (copies, elements) array or None
+            Those that were read together.
+        """
+        if values is not None and self.together:
+            return values
+        shape = (len(copies), self.count, self.size)[: 3 if self.size else 2]
+        out, at = np.empty(shape, dtype), 0
+        for part in self.parts:
+            into = out[..., part.element] if self.size else out
+            if part.state is None:
+                for row, copy in zip(into, copies, strict=True):
+                    row[part.out] = part.place.read(copy, part.rows)
+                continue
+            assert values is not None
+            end = at + part.state[1].stop - part.state[1].start
+            into[:, part.out] = values[:, at:end]
+            at = end
+        return out
 
 
 class PendingRead:
-    """Values that are on their way; `finish` returns them."""
+    """Values that are on their way; `finish` returns them.
 
-    def __init__(self, reader: StateReader, layouts: Layouts, reads: Sequence[StateReads]) -> None:
-        self._reader, self._layouts, self._reads = reader, layouts, reads
+    Parameters
+    ----------
+    arrive : callable
+        Returns the values that are read together, of each name that has any.
+    """
+
+    def __init__(
+        self,
+        reader: StateReader,
+        layouts: Mapping[str, NameLayout],
+        arrive: Callable[[], Sequence[Values]],
+    ) -> None:
+        self._reader, self._layouts, self._arrive = reader, layouts, arrive
 
     def finish(self) -> dict[str, Values]:
-        """Return what `StateReader` returns; before the next step, and before another reading."""
-        simulation = self._reader.lpu.simulation
+        """Return what `StateReader` returns; before the next step."""
+        simulation, together = self._reader.lpu.simulation, iter(self._arrive())
         copies: Sequence[Live] = simulation.copies
         dtype = simulation.program.dtype
-        out = {name: one.empty(len(self._reads), dtype) for name, one in self._layouts.items()}
-        for number, one in enumerate(self._reads):
-            arrays = one.finish()
-            for name, layout in self._layouts.items():
-                layout.fill(out[name][number], arrays, copies[number])
+        out = {
+            name: one.filled(next(together) if one.wanted else None, copies, dtype)
+            for name, one in self._layouts.items()
+        }
         several = self._reader.lpu.variants is not None
         return out if several else {name: values[0] for name, values in out.items()}
 
@@ -157,14 +190,11 @@ class StateReader:
     def begin(self) -> PendingRead:
         """Begin to read; what is begun later on a GPU does not hold the values up."""
         layouts, reads = self._found.get(self.lpu.simulation.program, "reads", self._prepared)
-        for one in reads:
-            one.begin()
-        return PendingRead(self, layouts, reads)
+        return PendingRead(self, layouts, reads.begin() if reads else list)
 
-    def _prepared(self) -> tuple[dict[str, NameLayout], list[StateReads]]:
+    def _prepared(self) -> tuple[dict[str, NameLayout], StateReads | None]:
         """Find out where all values are."""
         layouts: dict[str, NameLayout] = {}
-        wanted: list[tuple[Key, slice]] = []
         for name in self.names:
             parts: list[ReadPart] = []
             count = size = 0
@@ -173,14 +203,13 @@ class StateReader:
                 for element, one in enumerate(elements or [name]):
                     for part, place, _ in components.placed_parts(one):
                         found = self._state(part, place)
-                        number = len(wanted) if found else None
-                        wanted += [found] if found else []
                         out = behind(part.out, count)
-                        parts.append(ReadPart(out, element, part.rows, place, number))
+                        parts.append(ReadPart(out, element, part.rows, place, found))
                 count, size = count + len(components), len(elements)
             layouts[name] = NameLayout(count, size, parts)
-        copies: Sequence[Live] = self.lpu.simulation.copies
-        return layouts, [copy.backend.live.reads(wanted) for copy in copies]
+        wanted = [layout.wanted for layout in layouts.values() if layout.wanted]
+        first, *others = (copy.backend.live for copy in self.lpu.simulation.copies)
+        return layouts, first.reads(wanted, others) if wanted else None
 
     def _state(self, part: GroupPart, place: Place) -> tuple[Key, slice] | None:
         """Return the array of a state, and which elements of it are read; None of other values."""
@@ -189,5 +218,6 @@ class StateReader:
             return None
         if place.column is not None or not isinstance(array.key.owner, PopulationOwner):
             return None
-        ordered = part.number not in self.lpu.simulation.program.layout.positions
+        program = self.lpu.simulation.program
+        ordered = part.number not in program.layout.positions and array.dtype == program.dtype
         return (array.key, part.rows) if ordered and isinstance(part.rows, slice) else None

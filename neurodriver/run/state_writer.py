@@ -37,8 +37,8 @@ class WritePlaces:
         Whether they are whole numbers.
     parts : sequence of (slice or array, Key, slice)
         Which of the values, and where they go.
-    copies : sequence of (simulation, StateWrites)
-        What sets them in each copy. None: values that `LPU.set` has to set.
+    writes : StateWrites or None
+        What sets them in all copies. None: values that `LPU.set` has to set.
     kept : bool
         Whether the circuit has them as well, and must know that they have changed.
     """
@@ -46,7 +46,7 @@ class WritePlaces:
     shape: tuple[int, ...]
     whole: bool
     parts: Sequence[tuple[Rows, Key, slice]]
-    copies: Sequence[tuple[Live, StateWrites]]
+    writes: StateWrites | None
     kept: bool = False
 
 
@@ -83,18 +83,16 @@ class StateWriter:
         """
         places: WritePlaces = self._found.get(self._lpu.simulation.program, "parts", self._prepared)
         numbers = np.asarray(values)
+        copies: Sequence[Live] = self._lpu.simulation.copies
         one_for_all = places.kept or self._lpu.variants is None
-        shape = places.shape if one_for_all else (len(places.copies), *places.shape)
-        if not places.copies or numbers.shape != shape or not _fits(numbers, places.whole):
+        shape = places.shape if one_for_all else (len(copies), *places.shape)
+        if places.writes is None or numbers.shape != shape or not _fits(numbers, places.whole):
             self._set(values)  # it says what is wrong
             return
-        for number, (copy, writes) in enumerate(places.copies):
-            row = numbers if one_for_all else numbers[number]
-            for (out, key, _), view in zip(places.parts, writes.begin(), strict=True):
-                view[:] = row.reshape(-1)[out]
-                if places.kept:
-                    copy.changed.add(key)
-            writes.finish()
+        flat = numbers.reshape(-1) if one_for_all else numbers.reshape(len(copies), -1)
+        places.writes.write([flat[..., out] for out, _, _ in places.parts])
+        for copy in copies if places.kept else ():
+            copy.changed.update(key for _, key, _ in places.parts)
 
     def _prepared(self) -> WritePlaces:
         """Find out where the values are; nothing for `LPU.set`."""
@@ -112,18 +110,18 @@ class StateWriter:
                 found.append((behind(part.out, count), key, rows))
             count += len(components)
         parts = found if fast else []
-        return WritePlaces((count,), False, parts, self._copies(parts))
+        return WritePlaces((count,), False, parts, self._writes(parts))
 
     def _of_field(self, field: FieldPlace) -> WritePlaces:
         values, all_of = field.value.values, slice(0, field.value.values.size)
         fixed = field.fixed or field.value.shapes
         parts = [] if fixed else [(all_of, field.key, all_of)]
-        return WritePlaces(values.shape, field.rule.whole, parts, self._copies(parts), kept=True)
+        return WritePlaces(values.shape, field.rule.whole, parts, self._writes(parts), kept=True)
 
-    def _copies(self, parts: Sequence[tuple[Rows, Key, slice]]) -> list[tuple[Live, StateWrites]]:
+    def _writes(self, parts: Sequence[tuple[Rows, Key, slice]]) -> StateWrites | None:
         wanted = [(key, rows) for _, key, rows in parts]
-        copies = self._lpu.simulation.copies if wanted else ()
-        return [(copy, copy.backend.live.writes(wanted)) for copy in copies]
+        first, *others = (copy.backend.live for copy in self._lpu.simulation.copies)
+        return first.writes(wanted, others) if wanted else None
 
     def _set(self, values: ArrayLike) -> None:
         """Set the values as `LPU.set` does."""

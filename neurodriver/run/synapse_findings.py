@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import Any
 
@@ -46,6 +46,7 @@ class SynapseFindings:
         self._synapses = list[Synapses]()
         self._before = list[Counts]()
         self._reads: StateReads | None = None
+        self._arrive: Callable[[], Arrays] = list
         self._sizes = list[int]()
         self._seen = b""
         self.number: int | None = None
@@ -57,7 +58,7 @@ class SynapseFindings:
             links = learning_connections(backend.program.circuit)
             self._synapses = [Synapses(backend, one) for one in links]
             keys = [synapses.counted() for synapses in self._synapses]
-            every = [(key, slice(None)) for some in keys for key in some]
+            every = [[(key, slice(None))] for some in keys for key in some]
             self._reads = backend.live.reads(every) if every else None
             self._sizes = [*map(len, keys)]
         self.begin()
@@ -66,12 +67,11 @@ class SynapseFindings:
 
     def begin(self) -> None:
         """Begin to read what has been counted; a GPU brings that of all copies meanwhile."""
-        if self._reads is not None:
-            self._reads.begin()
+        self._arrive = list if self._reads is None else self._reads.begin()
 
     def _read(self) -> Arrays:
         """Return what threads had counted when `begin` was called; note what it was."""
-        arrays = [] if self._reads is None else self._reads.finish()
+        arrays = [one[0] for one in self._arrive()]
         self._seen = b"".join(one.tobytes() for one in arrays)
         return arrays
 

@@ -10,8 +10,8 @@ from emulated_gpu import emulated, random_circuit
 from support import DT
 
 import neurodriver as nd
-from neurodriver.backends.cuda import state_reads
 from neurodriver.model.component import NDComponent, State
+from neurodriver.plan.arrays import Key
 from neurodriver.run.state_reader import StateReader
 from neurodriver.run.state_writer import StateWriter
 
@@ -41,6 +41,14 @@ class OwnTrailing(Trailing):
 
     states: ClassVar = {"own": State("1", 0.25, doc="another counter")}
     update = f"{Trailing.update} own += 2 * gain;"
+
+
+def whole_numbers(lpu: nd.LPU) -> list[tuple[Key, slice]]:
+    """Return three elements of each array of whole numbers of an LPU."""
+    rows = (row for row in lpu.program.arrays.values() if row.dtype == np.int32 and row.size > 4)
+    wanted = [(row.key, slice(1, 4)) for row in rows]
+    assert len(wanted) > 5
+    return wanted
 
 
 def circuit() -> nd.Circuit:
@@ -87,28 +95,34 @@ def test_values_of_some_populations_are_read() -> None:
         assert np.array_equal(found["own"], lpu.get("own")) and np.ptp(found["level"]) > 1
 
 
-def test_values_from_a_gpu(emulated: None, monkeypatch: pytest.MonkeyPatch, dtype: str) -> None:
-    """Neighbouring arrays come in one copy."""
+def test_values_from_a_gpu(emulated: None, dtype: str) -> None:
+    """They stay as they were, and their memory is used again when nobody has them any more."""
     some, inputs = random_circuit(20, 4)
     with nd.LPU(some, DT, inputs, backend="cuda", dtype=dtype) as lpu:
         read = StateReader(lpu, ("V", "I", "start"))
         first = compared(lpu, read)
+        before = {name: values.copy() for name, values in first.items()}
         lpu.run(20)
         then = compared(lpu, read)
         lpu.set("V", then["V"][::-1])
         again = compared(lpu, read)
         assert np.array_equal(again["V"], then["V"][::-1]) and np.ptp(then["V"] - first["V"]) > 0
-        backend = lpu.simulation.backend
-        rows = (lpu.program.arrays[key] for key in backend.binding.pool.address if key != str(key))
-        wanted = [row for row in rows if row.size > 4]
-        assert len(wanted) > 5
-        for near, copies in ((1 << 20, 1), (-1, len(wanted))):
-            monkeypatch.setattr(state_reads, "NEAR", near)
-            reads = backend.live.reads([(row.key, slice(1, 4)) for row in wanted])
-            assert len(reads._runs) == copies
-            reads.begin()
-            for row, values in zip(wanted, reads.finish(), strict=True):
-                assert np.array_equal(values, backend.array(row.key)[1:4])
+        for name, values in before.items():
+            assert np.array_equal(first[name], values)
+        wanted, backend = whole_numbers(lpu), lpu.simulation.backend
+        reads = backend.live.reads([[one] for one in wanted[:3]] + [wanted[3:]])
+        for _ in range(3):
+            arrive = reads.begin()
+            lpu.run(1)  # what has begun before the step comes with the values before it
+        for _ in range(3):
+            *alone, joined = reads.begin()()
+            one = np.concatenate([*alone, joined], axis=1)[0]
+            expected = np.concatenate([backend.array(key)[at] for key, at in wanted])
+            assert np.array_equal(one, expected) and np.ptp(one) > 0
+            del alone, joined
+        assert len(reads._free) == 1 and len(arrive()) == 4
+        del arrive
+        assert len(reads._free) == 2
 
 
 def test_copies_of_a_batch() -> None:
@@ -177,21 +191,42 @@ def test_values_set_on_a_gpu(emulated: None, dtype: str) -> None:
             values = np.linspace(-1, 1, len(lpu.get(name)))
             StateWriter(lpu, name)(values)
             assert np.array_equal(lpu.get(name), values.astype(dtype)), name
-        backend = lpu.simulation.backend
-        rows = (lpu.program.arrays[key] for key in backend.binding.pool.address if key != str(key))
-        wanted = [(row.key, slice(1, 4)) for row in rows if row.size > 4]
-        reads, writes = backend.live.reads(wanted), backend.live.writes(wanted)
-        assert len(wanted) > 5
+        backend, wanted = lpu.simulation.backend, whole_numbers(lpu)
+        reads, writes = backend.live.reads([wanted]), backend.live.writes(wanted)
         for first in (1, 50):
-            for number, view in enumerate(writes.begin()):
-                view[:] = first + number
-            writes.finish()
+            writes.write([np.full((1, 3), first + number) for number in range(len(wanted))])
             if first == 1:
-                reads.begin()
-        for number, values in enumerate(reads.finish()):
-            assert (values == 1 + number).all()  # the copies to the device were done before
+                arrive = reads.begin()
+        assert np.array_equal(arrive()[0][0], 1 + np.arange(len(wanted)).repeat(3))
         for number, (key, at) in enumerate(wanted):
             assert (backend.array(key)[at] == 50 + number).all()
+
+
+def test_copies_share_a_reading(emulated: None, dtype: str) -> None:
+    """There is a row for each copy; a single row is set in all of them."""
+    some, inputs = random_circuit(20, 4)
+    for where in ("cpu", "cuda"):
+        with (
+            nd.LPU(some, DT, inputs, backend=where, dtype=dtype) as one,
+            nd.LPU(some, DT, inputs, backend=where, dtype=dtype) as other,
+        ):
+            backends = [lpu.simulation.backend for lpu in (one, other)]
+            if where == "cuda":  # both are on one device, as the copies of a batch
+                backends[0].device.blocks |= backends[1].device.blocks
+            wanted, (first, second) = whole_numbers(one), (backend.live for backend in backends)
+            writes, count = first.writes(wanted, [second]), len(wanted)
+            reads = first.reads([wanted[:2], wanted[2:]], [second])
+            given = np.arange(6 * count).reshape(2, count, 3)
+            writes.write([*np.swapaxes(given, 0, 1)])
+            few, others = reads.begin()()
+            assert np.array_equal(few, given[:, :2].reshape(2, 6))
+            assert np.array_equal(others, given[:, 2:].reshape(2, -1))
+            for rows, backend in zip(given, backends, strict=True):
+                for row, (key, at) in zip(rows, wanted, strict=True):
+                    assert np.array_equal(backend.live.read(key, at), row)
+            writes.write([*given[1]])
+            assert np.array_equal(reads.begin()()[1], given[[1, 1], 2:].reshape(2, -1))
+            assert np.array_equal(others, given[:, 2:].reshape(2, -1))  # it has not changed
 
 
 def test_values_set_in_copies() -> None:

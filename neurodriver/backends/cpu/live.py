@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes as ct
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,19 +26,24 @@ class HostReads:
 
     Parameters
     ----------
-    views : list of array
-        Show the present values.
+    groups : sequence of sequence of sequence of array
+        Of each group, what shows the present values of each copy, one array after the other.
     """
 
-    def __init__(self, views: list[NDArray[Any]]) -> None:
-        self._views = views
+    def __init__(self, groups: Sequence[Sequence[Sequence[NDArray[Any]]]]) -> None:
+        self._groups = groups
 
-    def begin(self) -> None:
-        """Do nothing: the values are there."""
+    def begin(self) -> Callable[[], list[NDArray[Any]]]:
+        """Return what copies the values."""
+        return lambda: [_joined(group) for group in self._groups]
 
-    def finish(self) -> list[NDArray[Any]]:
-        """Return the values."""
-        return self._views
+
+def _joined(group: Sequence[Sequence[NDArray[Any]]]) -> NDArray[Any]:
+    """Return the values of each copy in a row, one array after the other."""
+    out = np.empty((len(group), sum(map(len, group[0]))), group[0][0].dtype)
+    for row, views in zip(out, group, strict=True):
+        np.concatenate(views, out=row)
+    return out
 
 
 class HostWrites:
@@ -46,20 +51,20 @@ class HostWrites:
 
     Parameters
     ----------
-    views : list of array
-        Show the values.
+    views : sequence of sequence of array
+        Of each array, what shows the values of each copy.
     """
 
-    def __init__(self, owner: HostLiveMemory, views: list[NDArray[Any]]) -> None:
+    def __init__(self, owner: HostLiveMemory, views: Sequence[Sequence[NDArray[Any]]]) -> None:
         self._owner, self._views = owner, views
 
-    def begin(self) -> list[NDArray[Any]]:
-        """Return the values themselves."""
+    def write(self, values: Sequence[NDArray[Any]]) -> None:
+        """Set the elements of each array: (copies, elements), or (elements,) for all copies."""
         self._owner.check_open()
-        return self._views
-
-    def finish(self) -> None:
-        """Do nothing: the values are there."""
+        for views, given in zip(self._views, values, strict=True):
+            rows = np.broadcast_to(given, (len(views), given.shape[-1]))
+            for view, row in zip(views, rows, strict=True):
+                view[:] = row
 
 
 class HostLiveMemory:
@@ -88,11 +93,22 @@ class HostLiveMemory:
             return None
         return self.read(key, at)
 
-    def reads(self, wanted: Sequence[tuple[Key, slice]]) -> HostReads:
-        return HostReads([self.read(key, at) for key, at in wanted])
+    def reads(
+        self,
+        wanted: Sequence[Sequence[tuple[Key, slice]]],
+        others: Sequence[HostLiveMemory] = (),
+    ) -> HostReads:
+        copies = self, *others
+        return HostReads(
+            [[[one.read(key, at) for key, at in group] for one in copies] for group in wanted]
+        )
 
-    def writes(self, wanted: Sequence[tuple[Key, slice]]) -> HostWrites:
-        return HostWrites(self, [self.owner.binding.own(key)[at] for key, at in wanted])
+    def writes(
+        self, wanted: Sequence[tuple[Key, slice]], others: Sequence[HostLiveMemory] = ()
+    ) -> HostWrites:
+        copies = self, *others
+        views = [[one.owner.binding.own(key)[at] for one in copies] for key, at in wanted]
+        return HostWrites(self, views)
 
     def address(self, key: Key) -> int:
         """Return where an array is in host memory."""

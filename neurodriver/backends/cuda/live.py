@@ -14,7 +14,7 @@ from ...native.shared import CUDA, SharedArray
 from ...plan.arrays import Key, Kind, Owner, SegmentOwner
 from ...plan.sums.gather import Gather
 from ..live import ALL, At
-from .state_reads import DeviceReads
+from .state_reads import DeviceReads, span
 from .state_writes import DeviceWrites
 from .synapse_place import DeviceSynapses
 
@@ -39,12 +39,21 @@ class DeviceLiveMemory:
     def lasting(self, key: Key, at: At) -> None:
         """Return None: values are in the memory of the device."""
 
-    def reads(self, wanted: Sequence[tuple[Key, slice]]) -> DeviceReads:
-        return DeviceReads(self.owner, wanted)
+    def reads(
+        self,
+        wanted: Sequence[Sequence[tuple[Key, slice]]],
+        others: Sequence[DeviceLiveMemory] = (),
+    ) -> DeviceReads:
+        return DeviceReads([self.owner, *(one.owner for one in others)], wanted)
 
-    def writes(self, wanted: Sequence[tuple[Key, slice]]) -> DeviceWrites:
-        rows = self.program.arrays
-        places = [(self._own(key), rows[key].size, rows[key].dtype, at) for key, at in wanted]
+    def writes(
+        self, wanted: Sequence[tuple[Key, slice]], others: Sequence[DeviceLiveMemory] = ()
+    ) -> DeviceWrites:
+        for key, _ in wanted:
+            for one in (self, *others):
+                one._own(key)
+        owners = [self.owner, *(one.owner for one in others)]
+        places = [[span(owner, key, at) for owner in owners] for key, at in wanted]
         return DeviceWrites(self.owner, places)
 
     def address(self, key: Key) -> int:

@@ -1,76 +1,94 @@
 """``DeviceReads``: states that are read again and again from a GPU.
 
-Each copy from a GPU takes some microseconds, whatever its size. So neighbouring arrays come in one
-copy, with what lies between them, and the host waits for all copies together. It does not wait for
-what the device has begun after them.
+A kernel writes them into page-locked memory of the host, in the order that is asked for. So the
+host copies nothing. It waits for the states alone, not for what the device has begun after them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import ctypes as ct
+import weakref
+from collections.abc import Callable, Sequence
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...plan.arrays import Key
+from .device import Device
+from .driver import DeviceEvent
+from .moves import Moves
 
 if TYPE_CHECKING:
     from .backend import CUDABackend
 
-NEAR = 1 << 15
-"""Bytes between two arrays up to which one copy brings both; a copy of its own takes longer."""
+Buffer = tuple[NDArray[np.uint8], DeviceEvent]
+"""Page-locked memory, and when it has arrived there."""
 
 
 class DeviceReads:
-    """Reads elements of some arrays of a program.
+    """Reads elements of some arrays of all copies of a program.
 
     Parameters
     ----------
-    wanted : sequence of (Key, slice)
-        Arrays that stay where they are, and which elements of them are read.
+    owners : sequence of CUDABackend
+        The copies, which are on one GPU.
+    wanted : sequence of sequence of (Key, slice)
+        Groups of arrays that stay where they are, and which elements of them are read.
     """
 
-    def __init__(self, owner: CUDABackend, wanted: Sequence[tuple[Key, slice]]) -> None:
-        self._owner, self._device = owner, owner.device
-        spans = [self._span(key, at) for key, at in wanted]
-        self._runs: list[tuple[int, int, int]] = []  # where a copy begins, its bytes, and its place
-        place: dict[int, int] = {}
-        size = 0
-        for begin, end in sorted({span[:2] for span in spans}):
-            last = self._runs[-1] if self._runs else None
-            if last is not None and begin - (last[0] + last[1]) <= NEAR:
-                self._runs[-1] = (last[0], max(end - last[0], last[1]), last[2])
-            else:
-                self._runs.append((begin, end - begin, size))
-            start, length, at = self._runs[-1]
-            place[begin] = at + begin - start
-            size = -(-(at + length) // 16) * 16
+    def __init__(
+        self, owners: Sequence[CUDABackend], wanted: Sequence[Sequence[tuple[Key, slice]]]
+    ) -> None:
+        self._owner, self._device = owners[0], owners[0].device
+        self._free: list[Buffer] = []
+        self._groups: list[tuple[int, tuple[int, int], np.dtype[Any]]] = []
+        pieces, at = [], 0
+        for group in wanted:
+            spans = [[span(owner, key, part) for key, part in group] for owner in owners]
+            count = sum(size for _, size, _ in spans[0])
+            kind = spans[0][0][2]
+            self._groups.append((at, (len(owners), count // kind.itemsize), kind))
+            flat = [one for row in spans for one in row]
+            ends = [*accumulate((size for _, size, _ in flat), initial=at)]
+            pieces += [(to, begin, size) for to, (begin, size, _) in zip(ends, flat, strict=False)]
+            at = -(-ends[-1] // 16) * 16
+        self._lent: Any = ct.c_byte * max(at, 16)
         with self._device.current():
-            self._buffer = self._device.pinned(max(size, 16), np.uint8)
-            self._here = self._device.event()
-        self._views = [
-            self._buffer[place[begin] : place[begin] + end - begin].view(dtype)
-            for begin, end, dtype in spans
-        ]
+            self._moves = Moves(self._device, self._owner.code, pieces)
 
-    def _span(self, key: Key, at: slice) -> tuple[int, int, np.dtype[Any]]:
-        """Return where some elements of an array begin and end, and their type."""
-        row = self._owner.program.arrays[key]
-        start, stop, _ = at.indices(row.size)
-        address, size = self._owner.binding.address(key), row.dtype.itemsize
-        return address + start * size, address + stop * size, row.dtype
-
-    def begin(self) -> None:
-        """Begin to copy all values, after all that the device does before."""
+    def begin(self) -> Callable[[], list[NDArray[Any]]]:
+        """Begin to bring all values, after all that the device does before."""
         self._owner.check_open()
         with self._device.current():
-            for address, size, place in self._runs:
-                self._device.receive(self._buffer.ctypes.data + place, address, size)
-            self._here.record(self._device.stream)
+            buffer = self._free.pop() if self._free else self._made()
+            memory, here = buffer
+            self._moves.begin(to=memory.ctypes.data)
+            here.record(self._device.stream)
+        lent = self._lent.from_address(memory.ctypes.data)
+        again = weakref.finalize(lent, _returned, self._free, buffer, self._device)
+        again.atexit = False  # the process ends
+        return lambda: self._arrived(lent, here)
 
-    def finish(self) -> list[NDArray[Any]]:
-        """Return the values, in the order of ``wanted``; they are valid until the next begin."""
+    def _arrived(self, lent: Any, here: DeviceEvent) -> list[NDArray[Any]]:
+        """Return the values when they are there."""
         with self._device.current():
-            self._here.synchronize()  # and not for what has begun since then
-        return self._views
+            here.synchronize()  # and not for what has begun since then
+        return [np.ndarray(shape, kind, lent, at) for at, shape, kind in self._groups]
+
+    def _made(self) -> Buffer:
+        return self._device.pinned(ct.sizeof(self._lent), np.uint8), self._device.event()
+
+
+def _returned(free: list[Buffer], buffer: Buffer, device: Device) -> None:
+    """Use a buffer again: no array shows it any more. Its device has had to live as long."""
+    free.append(buffer)
+
+
+def span(owner: CUDABackend, key: Key, at: slice) -> tuple[int, int, np.dtype[Any]]:
+    """Return where some elements of an array begin, their bytes, and their type."""
+    row = owner.program.arrays[key]
+    start, stop, _ = at.indices(row.size)
+    size = row.dtype.itemsize
+    return owner.binding.address(key) + start * size, (stop - start) * size, row.dtype

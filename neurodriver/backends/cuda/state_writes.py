@@ -1,7 +1,7 @@
 """``DeviceWrites``: states that are set again and again on a GPU.
 
-The values go to page-locked memory, and from there to the device, behind what it computes. The host
-waits for nothing but its own copies of the time before.
+The values go to page-locked memory. A kernel brings them from there to the device, behind what it
+computes. The host waits for nothing but its own values of the time before.
 """
 
 from __future__ import annotations
@@ -12,49 +12,47 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .moves import Moves, Piece
+
 if TYPE_CHECKING:
     from .backend import CUDABackend
 
+WritePlace = tuple[int, int, np.dtype[Any]]
+"""Address of the first element, bytes, and type."""
+
 
 class DeviceWrites:
-    """Sets elements of some arrays of a program.
+    """Sets elements of some arrays of all copies of a program.
 
     Parameters
     ----------
-    places : sequence of (int, int, dtype, slice)
-        Address, size and type of each array, and which elements of it are set.
+    places : sequence of sequence of WritePlace
+        Of each array, that of each copy.
     """
 
-    def __init__(
-        self, owner: CUDABackend, places: Sequence[tuple[int, int, np.dtype[Any], slice]]
-    ) -> None:
+    def __init__(self, owner: CUDABackend, places: Sequence[Sequence[WritePlace]]) -> None:
         self._owner, self._device = owner, owner.device
-        self._sends: list[tuple[int, int, int]] = []  # where a copy goes, its bytes and its place
-        shown: list[tuple[int, int, np.dtype[Any]]] = []
-        size = 0
-        for address, count, dtype, at in places:
-            start, stop, _ = at.indices(count)
-            length = (stop - start) * dtype.itemsize
-            self._sends.append((address + start * dtype.itemsize, length, size))
-            shown.append((size, length, dtype))
-            size = -(-(size + length) // 16) * 16
+        pieces: list[Piece] = []
+        shown: list[tuple[int, tuple[int, int], np.dtype[Any]]] = []
+        at = 0
+        for of_copies in places:
+            size, kind = of_copies[0][1:]
+            shown.append((at, (len(of_copies), size // kind.itemsize), kind))
+            pieces += [(to, at + i * size, size) for i, (to, _, _) in enumerate(of_copies)]
+            at = -(-(at + size * len(of_copies)) // 16) * 16
         with self._device.current():
-            self._buffer = self._device.pinned(max(size, 16), np.uint8)
+            self._buffer = self._device.pinned(max(at, 16), np.uint8)
+            self._moves = Moves(self._device, owner.code, pieces)
             self._sent = self._device.event()
             self._sent.record(self._device.stream)
-        self._views = [self._buffer[at : at + n].view(dtype) for at, n, dtype in shown]
+        self._arrays = [np.ndarray(shape, kind, self._buffer, at) for at, shape, kind in shown]
 
-    def begin(self) -> list[NDArray[Any]]:
-        """Return the page-locked memory, when nothing is copied from it any more."""
+    def write(self, values: Sequence[NDArray[Any]]) -> None:
+        """Set the elements of each array: (copies, elements), or (elements,) for all copies."""
         self._owner.check_open()
         with self._device.current():
             self._sent.synchronize()
-        return self._views
-
-    def finish(self) -> None:
-        """Begin to copy the values to the device."""
-        with self._device.current():
-            for address, size, place in self._sends:
-                if size:
-                    self._device.send(address, self._buffer.ctypes.data + place, size)
+            for array, given in zip(self._arrays, values, strict=True):
+                array[:] = given
+            self._moves.begin(begin=self._buffer.ctypes.data)
             self._sent.record(self._device.stream)

@@ -266,7 +266,8 @@ def device_text(
         hold = [f"{cases_of(t)} nd_hold<{t.space}::unit>(loop); break;" for t in units]
         lines += _choice("ND_FN void nd_hold_unit(nd_loop &loop)", "loop.item(0)", hold)
     lines += [*opening_text(units), *once_text(units)]
-    return "\n".join([*lines, header("codegen/simt/device_end.cuh"), *list_kernels(imports)])
+    lines += [header("codegen/simt/device_end.cuh"), header("codegen/simt/move.cuh")]
+    return "\n".join([*lines, *list_kernels(imports)])
 
 
 def _patch_words(parts: Sequence[Part], shape: Shape, taken: int) -> list[str]:
