@@ -9,7 +9,7 @@ from ..backends.base import Backend, Batched
 from ..plan.program import Program
 from .nonfinite import FirstNonFinite
 from .printed import Printed
-from .synapse_findings import SynapseFindings
+from .synapse_findings import SynapseCounts, SynapseFindings
 
 
 class Watch:
@@ -20,6 +20,10 @@ class Watch:
     program : Program
     policy : {"raise", "warn", "off"}
         What happens at a value that is not finite.
+    counts : SynapseCounts
+        Reads what synapses of all copies have counted.
+    copy : int
+        Which of them this is.
     said : str
         What messages begin with.
 
@@ -31,10 +35,12 @@ class Watch:
         Steps of a call at most.
     """
 
-    def __init__(self, program: Program, policy: str, said: str = "") -> None:
+    def __init__(
+        self, program: Program, policy: str, counts: SynapseCounts, copy: int, said: str
+    ) -> None:
         self._nonfinite = FirstNonFinite(program, policy, said)
         self._printed = Printed(program, said)
-        self._synapses = SynapseFindings(policy, said)
+        self._synapses = SynapseFindings(counts, copy, policy, said)
         self._circuit = program.circuit
         self.waits, self.longest = self._printed.on, self._printed.longest
 
@@ -54,12 +60,8 @@ class Watch:
         self._printed.check(backend)
         self._nonfinite.check(backend)
 
-    def begin_synapses(self) -> None:
-        """Begin to read what synapses have counted, once all calls are completed."""
-        self._synapses.begin()
-
     def check_synapses(self, step: int) -> None:
-        """Look at what synapses have counted, when `begin_synapses` was called.
+        """Look at what synapses have counted.
 
         Raises
         ------
@@ -95,12 +97,15 @@ class CopyWatches:
     def __init__(self, program: Program, policy: str, copies: int = 0) -> None:
         self._batch, self._checked = copies > 0, 0
         said = [f"copy {copy}: " for copy in range(copies)] or [""]
-        self._watches = [Watch(program, policy, one) for one in said]
+        self._counts = SynapseCounts()
+        self._watches = [Watch(program, policy, self._counts, i, one) for i, one in enumerate(said)]
         self.waits, self.longest = self._watches[0].waits, self._watches[0].longest
 
     def begin_run(self, backend: Backend) -> None:
         """Begin anew where the last run has found something."""
-        for watch, one in zip(self._watches, self._copies(backend), strict=True):
+        copies = self._copies(backend)
+        self._counts.begin_run(copies)
+        for watch, one in zip(self._watches, copies, strict=True):
             watch.begin_run(one)
 
     def check(self, backend: Backend, step: int | None = None) -> None:
@@ -112,11 +117,10 @@ class CopyWatches:
         for watch, one in zip(self._watches, self._copies(backend), strict=True):
             watch.check(one)
         if step is not None:
-            watches = self._watches if step - self._checked > 1 else ()
-            for watch in watches:
-                watch.begin_synapses()
-            for watch in watches:
-                watch.check_synapses(step)
+            if step - self._checked > 1:
+                self._counts.begin()
+                for watch in self._watches:
+                    watch.check_synapses(step)
             self._checked = step
 
     def _copies(self, backend: Backend) -> Sequence[Backend]:
@@ -127,6 +131,7 @@ class CopyWatches:
         return any(watch.belongs_to(scope) for watch in self._watches)
 
     def finish(self) -> None:
-        """Say how many lines were left out."""
+        """Say how many lines were left out, and what synapses have clamped."""
+        self._counts.begin()
         for watch in self._watches:
             watch.finish()

@@ -24,11 +24,45 @@ Counts = tuple[int, int, int]
 """Values that were too large to be sent, values that were no numbers, and sums too large."""
 
 
+class SynapseCounts:
+    """Reads what the synapses of all copies of a program have counted, at once."""
+
+    def __init__(self) -> None:
+        self._first: Backend | None = None
+        self._reads: StateReads | None = None
+        self._arrive: Callable[[], Arrays] = list
+        self._found: Arrays | None = None
+
+    def begin_run(self, backends: Sequence[Backend]) -> None:
+        """Begin to read from the memories of the copies."""
+        if backends[0] is not self._first:  # a GPU keeps memory for what is read so
+            self._first, *others = backends
+            links = learning_connections(self._first.program.circuit)
+            keys = [key for one in links for key in Synapses(self._first, one).counted()]
+            wanted, more = [[(key, slice(None))] for key in keys], [one.live for one in others]
+            self._reads = self._first.live.reads(wanted, more) if wanted else None
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin to read what has been counted, once all calls are completed."""
+        self._arrive, self._found = list if self._reads is None else self._reads.begin(), None
+
+    def of(self, copy: int) -> Arrays:
+        """Return what the threads of a copy had counted when `begin` was called."""
+        if self._found is None:
+            self._found = self._arrive()
+        return [one[copy] for one in self._found]
+
+
 class SynapseFindings:
     """Tells of what the synapses of a program have counted since a run began.
 
     Parameters
     ----------
+    counts : SynapseCounts
+        Reads what has been counted, in all copies.
+    copy : int
+        Which of them this is.
     policy : {"raise", "warn", "off"}
         What happens where a value is not a number.
     said : str
@@ -40,38 +74,28 @@ class SynapseFindings:
         Component of the circuit that was raised for.
     """
 
-    def __init__(self, policy: str, said: str = "") -> None:
-        self._policy, self._said = policy, said
+    def __init__(self, counts: SynapseCounts, copy: int, policy: str, said: str = "") -> None:
+        self._counted, self._copy, self._policy, self._said = counts, copy, policy, said
         self._backend: Backend | None = None
         self._synapses = list[Synapses]()
         self._before = list[Counts]()
-        self._reads: StateReads | None = None
-        self._arrive: Callable[[], Arrays] = list
         self._sizes = list[int]()
         self._seen = b""
         self.number: int | None = None
 
     def begin_run(self, backend: Backend) -> None:
         """Count from here on, in the memory of a backend."""
-        if backend is not self._backend:  # a GPU keeps memory for what is read so
+        if backend is not self._backend:
             self._backend = backend
             links = learning_connections(backend.program.circuit)
             self._synapses = [Synapses(backend, one) for one in links]
-            keys = [synapses.counted() for synapses in self._synapses]
-            every = [[(key, slice(None))] for some in keys for key in some]
-            self._reads = backend.live.reads(every) if every else None
-            self._sizes = [*map(len, keys)]
-        self.begin()
+            self._sizes = [len(one.counted()) for one in self._synapses]
         self._before = self._counts(self._read())
         self.number = None
 
-    def begin(self) -> None:
-        """Begin to read what has been counted; a GPU brings that of all copies meanwhile."""
-        self._arrive = list if self._reads is None else self._reads.begin()
-
     def _read(self) -> Arrays:
-        """Return what threads had counted when `begin` was called; note what it was."""
-        arrays = [one[0] for one in self._arrive()]
+        """Return what threads have counted; note what it was."""
+        arrays = self._counted.of(self._copy)
         self._seen = b"".join(one.tobytes() for one in arrays)
         return arrays
 
@@ -84,7 +108,7 @@ class SynapseFindings:
         ]
 
     def check(self, step: int, raises: bool = True) -> None:
-        """Look for values that are not numbers, and for sums too large, when `begin` was called.
+        """Look for values that are not numbers, and for sums too large.
 
         Raises
         ------
@@ -115,7 +139,6 @@ class SynapseFindings:
 
     def finish(self) -> None:
         """Warn of values that were clamped since the run began, and of what is not told yet."""
-        self.begin()
         self.check(0, raises=False)
         counts = zip(self._synapses, self._counts(self._read()), strict=True)
         for number, (synapses, now) in enumerate(counts):

@@ -87,8 +87,6 @@ def test_runs_read_the_counts_of_synapses_in_one_place() -> None:
         found = []
         for _ in range(3):
             lpu.run(20)
-            watches = lpu.simulation._findings._watches
-            found.append([watch._synapses._reads for watch in watches])
-        assert len(found[0]) == 2 and None not in found[0]
-        for more in found[1:]:
-            assert all(one is other for one, other in zip(found[0], more, strict=True))
+            found.append(lpu.simulation._findings._counts._reads)
+        assert found[0] is not None
+        assert all(one is found[0] for one in found)
