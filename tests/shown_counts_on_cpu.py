@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes as ct
 from collections.abc import Callable
+from time import monotonic, sleep
 from typing import Any
 
 from warps_on_cpu import QUICK, WARPS
@@ -57,17 +59,36 @@ extern "C" void nd_add_counts(const nd_shown *others, int gpus, const long long 
 """
 
 
-def shown_counts() -> Callable[..., None]:
-    """Return what stands for `launch`: it runs the kernels of `ShownCounts`."""
+def shown_counts(patience: float = 60.0) -> Callable[..., None]:
+    """Return what stands for `launch`: it runs the kernels of `ShownCounts`.
+
+    A kernel that waits for other GPUs does so for ``patience`` seconds at most.
+    """
     text = "\n".join([_WORDS, WARPS, header("codegen/simt/shown_counts.cuh"), _RUN])
     (library,) = build([(text, QUICK)])
 
     def launched(
         _: Any, kernel: str, blocks: int, threads: int, values: Any, types: Any, *more: Any
     ) -> None:
+        if kernel in ("nd_tell", "nd_wait_for"):
+            (tell if kernel == "nd_tell" else wait)(threads, *values)
+            return
         rows = values[-3]
         assert threads % 32 == 0 and 0 <= blocks * threads // 32 - rows < threads // 32
         given = (kind(value) for kind, value in zip(types, values, strict=True))
         getattr(library, kernel)(*given)
+
+    def tell(ranks: int, words: int, number: int) -> None:
+        for word in (ct.c_uint64 * ranks).from_address(words):
+            ct.c_uint64.from_address(word).value = number
+
+    def wait(ranks: int, words: int, number: int, most: int, missing: int) -> None:
+        told, end = (ct.c_uint64 * ranks).from_address(words), monotonic() + patience
+        assert most == 30 * 10**9
+        while min(told) < number and monotonic() < end:
+            sleep(1e-4)
+        for rank in range(ranks):
+            if told[rank] < number:
+                (ct.c_int64 * ranks).from_address(missing)[rank] = number
 
     return launched

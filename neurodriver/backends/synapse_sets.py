@@ -74,7 +74,7 @@ class SynapsePlace(Protocol):
     def wait(self) -> None:
         """Wait until all texts have run."""
 
-    def offer(self, counts: Stored, marks: Stored, first: NDArray[np.int64]) -> bytes:
+    def offer(self, counts: Stored, marks: Stored, first: NDArray[np.int64], ranks: int) -> bytes:
         """Return how places of other ranks reach what is shown; empty where they cannot.
 
         Parameters
@@ -89,11 +89,8 @@ class SynapsePlace(Protocol):
     def reach(self, offers: Sequence[bytes], own: int) -> bool:
         """Open what all ranks offer, of which this is number ``own``; return whether it can."""
 
-    def show(self) -> None:
-        """Copy the counts to where the other ranks read them."""
-
     def add(self) -> None:
-        """Add what the other ranks show to the counts."""
+        """Begin to add up the counts of all ranks, which begin the same."""
 
     def close(self) -> None:
         """Give the memory back."""
@@ -224,22 +221,24 @@ class SynapseSets:
         """Let texts look at the counts of all rows: others have set them."""
         self._marks.write(np.ones(self._marks.nbytes // 4, np.int32))
 
-    def add_over_ranks(self, communicator: Any) -> bool:
-        """Add up the counts of all ranks, if their GPUs reach the memory of each other.
+    def reaches(self, communicator: Any) -> bool:
+        """Whether the GPUs of all ranks reach the memory of each other.
 
-        All ranks call it together. Returns whether it has been done.
+        All ranks call it together.
         """
         if self._reaches is None:
-            offer = self.place.offer(self._counts, self._marks, self._first_of_rows())
-            offers = communicator.allgather(offer)
-            able = self.place.reach(offers, communicator.Get_rank())
+            ranks, own = communicator.Get_size(), communicator.Get_rank()
+            offer = self.place.offer(self._counts, self._marks, self._first_of_rows(), ranks)
+            able = self.place.reach(communicator.allgather(offer), own)
             self._reaches = all(communicator.allgather(able))
-        if self._reaches:
-            self.place.show()
-            communicator.Barrier()
-            self.place.add()
-            communicator.Barrier()  # before any of them shows others
         return self._reaches
+
+    def add_over_ranks(self) -> None:
+        """Begin to add up the counts of all ranks, whose GPUs reach the memory of each other.
+
+        The GPUs wait for each other there. So a rank calls it when all others are about to.
+        """
+        self.place.add()
 
     def _first_of_rows(self) -> NDArray[np.int64]:
         """Return where the synapses of each row of all sets begin, and where the last ones end."""

@@ -77,23 +77,6 @@ RUN_ON_DEVICE = """
     }
 ND_RUN(nd_run, nd_run_row, 4)
 ND_RUN(nd_run_light, nd_run_light_row, 6)
-
-ND_FN long long nd_row() { return ((long long)blockIdx.x * blockDim.x + threadIdx.x) / 32; }
-
-/* Show the counts of all rows to other GPUs. */
-extern "C" __global__ void nd_show_counts(const nd_shown *own, const long long *first,
-                                          long long rows, const long long *counts, const int *marks)
-{
-    if (nd_row() < rows) nd_show_row(*own, nd_row(), first, counts, marks);
-}
-
-/* Add what other GPUs show. */
-extern "C" __global__ void nd_add_counts(const nd_shown *others, int gpus, const long long *first,
-                                         long long rows, long long *counts, int *marks)
-{
-    if (nd_row() >= rows) return;
-    for (int gpu = 0; gpu < gpus; ++gpu) nd_add_row(others[gpu], nd_row(), first, counts, marks);
-}
 """
 
 
@@ -117,7 +100,8 @@ def device_text(texts: SynapseTexts, dtype: str) -> str:
     return "\n".join(
         [
             *(DEVICE, rows_text(texts, dtype), *_row("nd_run_light_row", light)),
-            *(header("codegen/simt/shown_counts.cuh"), RUN_ON_DEVICE),
+            RUN_ON_DEVICE,
+            *map(header, ("codegen/simt/shown_counts.cuh", "codegen/simt/count_kernels.cuh")),
         ]
     )
 

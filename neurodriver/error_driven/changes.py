@@ -174,9 +174,13 @@ class PathSynapses:
     def changes(self, values: NDArray[np.int64]) -> None:
         self._linked.sets.counts = values
 
-    def add_over_ranks(self, communicator: Intracomm) -> bool:
-        """Add up the changes of all ranks, where GPUs can; return whether they can."""
-        return self._linked.sets.add_over_ranks(communicator)
+    def reaches(self, communicator: Intracomm) -> bool:
+        """Whether the GPUs of all ranks can add up the changes; all ranks call it together."""
+        return self._linked.sets.reaches(communicator)
+
+    def add_over_ranks(self) -> None:
+        """Let GPUs add up the changes of all ranks; call it when all ranks are about to."""
+        self._linked.sets.add_over_ranks()
 
     def learn(self, greatest: Reals) -> None:
         """Begin to compute the changes that follow from the last trial, and add them up over items.

@@ -95,12 +95,15 @@ class Learner:
     def _sum_over_ranks(self, communicator: Intracomm, activity: Counts) -> Counts:
         """Return the sum of some counts over ranks; the changes of all ranks are added up, too.
 
-        GPUs add them up where they can. Else all go in one message.
+        GPUs add them up where they can, and this call tells that all ranks are about to. Else all
+        go in one message.
         """
-        added = self.synapses.add_over_ranks(communicator)
-        changes = np.zeros(0, np.int64) if added else self.synapses.changes
+        able = self.synapses.reaches(communicator)
+        changes = np.zeros(0, np.int64) if able else self.synapses.changes
         total = self.ranks.total(np.concatenate([changes, activity]))
-        if not added:
+        if able:
+            self.synapses.add_over_ranks()
+        else:
             self.synapses.changes = total[: len(changes)]
         return total[len(changes) :]
 

@@ -55,7 +55,8 @@ class Showing:
         values = _array(given)
         fits = values.size == (items or 1) * count
         fits &= items is None or values.shape[:1] == (items,)
-        if not fits or not (np.abs(values) <= self._most).all():
+        least, most = (values.min(), values.max()) if fits and values.size else (0.0, 0.0)
+        if not fits or not (-self._most <= least and most <= self._most):  # nan is neither
             each = "" if items is None else f" for each of {items} items"
             what, s = ("modulator", "") if modulator else ("layer", "s")
             want = f"{count} finite number{s} {'is' if modulator else 'are'} needed{each}"

@@ -148,4 +148,6 @@ def _fits(numbers: np.ndarray, whole: bool) -> bool:
     """Whether values can be set as they are."""
     if whole:
         return numbers.dtype.kind == "i" and bool(np.abs(numbers).max(initial=0) < 2**31)
-    return numbers.dtype.kind == "f" and bool(np.isfinite(numbers).all())
+    if numbers.dtype.kind != "f" or not numbers.size:
+        return numbers.dtype.kind == "f"
+    return bool(-np.inf < numbers.min() and numbers.max() < np.inf)  # nan is neither

@@ -199,6 +199,10 @@ class PretendedDevice:
         self.kept = [*getattr(self, "kept", []), memory]
         return PretendedMemory(memory, lambda: next(freed))
 
+    def pinned(self, count: int, dtype: Any) -> np.ndarray:
+        """Return memory of the host."""
+        return np.zeros(count, dtype)
+
     def upload(self, address: int, array: np.ndarray) -> None:
         """Copy an array."""
         flat = np.ascontiguousarray(array)
@@ -278,7 +282,7 @@ class Ranks:
             return found
 
         return SimpleNamespace(
-            allgather=allgather, Barrier=self.barrier.wait, Get_rank=lambda: rank
+            allgather=allgather, Get_rank=lambda: rank, Get_size=lambda: len(self.given)
         )
 
 
@@ -302,8 +306,11 @@ def test_counts_of_several_gpus(monkeypatch: pytest.MonkeyPatch, host: int | Non
         done, found = [], []
         for trial in range(3):
             example.sets.counts = given[rank, trial]
-            done.append(example.sets.add_over_ranks(ranks.of(rank)))
+            done.append(example.sets.reaches(ranks.of(rank)))
+            if done[-1]:
+                example.sets.add_over_ranks()
             found.append(example.sets.counts)
+        example.sets.close()
         return done, found
 
     with ThreadPoolExecutor(3) as pool:
@@ -336,17 +343,50 @@ def test_rows_that_are_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     device: Any = PretendedDevice()
     store = partial(synapse_place.StoredOnDevice, device)
     stored = [(store(counts[rank]), store(marks[rank])) for rank in range(2)]
-    gpus = [shown_counts.ShownCounts(device, code, store, *one, first) for one in stored]
+    gpus = [shown_counts.ShownCounts(device, code, store, *one, first, 2) for one in stored]
     offers = [gpu.offer for gpu in gpus]
-    for rank, gpu in enumerate(gpus):
-        assert gpu.reach(offers, rank)
-        gpu.show()
-    for rank, gpu in enumerate(gpus):
-        gpu.add()
+    assert all(gpu.reach(offers, rank) for rank, gpu in enumerate(gpus))
+    with ThreadPoolExecutor(2) as pool:
+        for done in [pool.submit(gpu.add) for gpu in gpus]:
+            done.result()
+    for rank in range(2):
         assert np.array_equal(stored[rank][0].read(), counts.sum(axis=0))
         came = np.array([counts[1 - rank, a:b].any() for a, b in pairwise(first)])
         assert np.array_equal(stored[rank][1].read(), (marks[rank] != 0) | came)
         assert 0 < came.sum() < len(sizes) - 2
+
+
+def test_a_gpu_alone() -> None:
+    """A communicator of one rank: there is nothing to add."""
+    code: Any = SimpleNamespace(function=lambda name: name)
+    device: Any = PretendedDevice()
+    store = partial(synapse_place.StoredOnDevice, device)
+    counts, marks = store(np.arange(3)), store(np.ones(1, np.int32))
+    first = np.array([0, 3])
+    alone = shown_counts.ShownCounts(device, code, store, counts, marks, first, 1)
+    assert alone.reach([alone.offer], 0)
+    alone.add()
+    alone.end()
+    assert np.array_equal(counts.read(), np.arange(3))
+
+
+def test_a_gpu_whose_partner_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next time that counts are added up, the user hears that they are wrong."""
+    monkeypatch.setattr(shown_counts, "launch", run_shown_counts(patience=0.05))
+    code: Any = SimpleNamespace(function=lambda name: name)
+    device: Any = PretendedDevice()
+    store = partial(synapse_place.StoredOnDevice, device)
+    first = np.array([0, 3])
+    gpus = [
+        shown_counts.ShownCounts(
+            device, code, store, store(np.ones(3, np.int64)), store(np.ones(1, np.int32)), first, 2
+        )
+        for _ in range(2)
+    ]
+    assert all(gpu.reach([one.offer for one in gpus], rank) for rank, gpu in enumerate(gpus))
+    gpus[0].add()
+    with pytest.raises(NeurodriverError, match="another rank has not shown its changes within 30"):
+        gpus[0].add()
 
 
 def test_counts_that_others_have_set() -> None:

@@ -81,16 +81,13 @@ class HostSynapses:
     def wait(self) -> None:
         """Do nothing: they have."""
 
-    def offer(self, counts: Stored, marks: Stored, first: NDArray[np.int64]) -> bytes:
+    def offer(self, counts: Stored, marks: Stored, first: NDArray[np.int64], ranks: int) -> bytes:
         """Return nothing: ranks send each other what is in host memory."""
         return b""
 
     def reach(self, offers: Sequence[bytes], own: int) -> bool:
         """Return False."""
         return False
-
-    def show(self) -> None:
-        """Do nothing."""
 
     def add(self) -> None:
         """Do nothing."""

@@ -1,7 +1,8 @@
 """``ShownCounts``: what synapses have counted, where the GPUs of other ranks read it.
 
 A GPU does not show all of its counts: in rows without any it shows nothing, and of the other rows
-those that are not 0, in 4 bytes each where they fit. So less has to come from another GPU.
+those that are not 0, in 4 bytes each where they fit. So less has to come from another GPU. GPUs
+tell one another how far they are, so no host waits.
 """
 
 from __future__ import annotations
@@ -12,13 +13,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...errors import NeurodriverError
 from ..synapse_sets import Stored
-from .device import INT, LONG, POINTER, Device, Loaded, launch
+from .device import LONG, POINTER, Device, Loaded, launch
 from .driver import DeviceError
 from .peers import PeerMemory, opened
 
 _THREADS = 128
 """Of a block."""
+
+_PATIENCE = 30
+"""Seconds that a GPU waits for others, which have begun the same."""
+
+_SHOWN, _ADDED = range(2)
+"""What GPUs tell: that they have shown their counts, and that they have added those of others."""
 
 
 class ShownCounts:
@@ -27,7 +35,7 @@ class ShownCounts:
     Parameters
     ----------
     code : Loaded
-        Has the kernels ``nd_show_counts`` and ``nd_add_counts``.
+        Has the kernels of ``codegen/simt/count_kernels.cuh``.
     store : callable
         Brings an array to the GPU.
     counts : Stored of (synapses,) int64
@@ -35,6 +43,8 @@ class ShownCounts:
         Which rows may have counts other than 0.
     first : (rows + 1,) int64
         Where the synapses of each row begin.
+    ranks : int
+        How many have such memory.
     """
 
     def __init__(
@@ -45,15 +55,21 @@ class ShownCounts:
         counts: Stored,
         marks: Stored,
         first: NDArray[np.int64],
+        ranks: int,
     ) -> None:
         self._device, self._store, self._counts, self._marks = device, store, counts, marks
         self._rows, synapses = len(first) - 1, int(first[-1])
-        words = 4 * self._rows, 4 * (synapses // 32 + self._rows + 1), 8 * synapses
-        self._starts = np.cumsum([0, *(-(-size // 16) * 16 for size in words)])
+        sizes = [4 * self._rows, 4 * (synapses // 32 + self._rows + 1), 8 * synapses]
+        sizes += [8 * ranks] * 2  # words in which others tell what is done
+        self._starts = np.cumsum([0, *(-(-size // 16) * 16 for size in sizes)])
         self._memory = PeerMemory(device, int(self._starts[-1]))
-        self._first, self._others = store(first), 0
-        self._show, self._add = map(code.function, ("nd_show_counts", "nd_add_counts"))
+        self._first, self._others, self._number = store(first), 0, 0
+        self._missing = device.pinned(ranks, np.int64)
+        self._missing[:] = 0
         self._own, self._theirs = self._places([self._memory.address]), self._places([])
+        self._told: list[Stored] = []
+        names = "nd_show_counts", "nd_add_counts", "nd_tell", "nd_wait_for"
+        self._show, self._add, self._tell, self._wait = map(code.function, names)
 
     @property
     def offer(self) -> bytes:
@@ -71,6 +87,11 @@ class ShownCounts:
         except DeviceError:
             return False
         self._theirs, self._others = self._places(addresses), len(addresses)
+        # the others are numbered without this rank, in its memory as in the memory of each of them
+        places = [own - (other < own) for other in range(len(offers)) if other != own]
+        for what in (_SHOWN, _ADDED):
+            words = [self._word(a, what, p) for a, p in zip(addresses, places, strict=True)]
+            self._told.append(self._store(np.array(words, np.uint64)))
         return True
 
     def _places(self, addresses: Sequence[int]) -> Stored:
@@ -78,18 +99,54 @@ class ShownCounts:
         words = np.array([self._starts[:3] + one for one in addresses], np.uint64)
         return self._store(words)
 
-    def show(self) -> None:
-        """Let others see the present counts."""
-        self._launch(self._show, (self._own.address,), (POINTER,))
+    def _word(self, memory: int, what: int, place: int = 0) -> int:
+        """Return where the owner of a memory hears something from another rank."""
+        return memory + int(self._starts[3 + what]) + 8 * place
 
     def add(self) -> None:
-        """Add what the others show."""
-        self._launch(self._add, (self._theirs.address, self._others), (POINTER, INT))
+        """Begin to add what the others show; they have begun the same, or are about to.
 
-    def _launch(self, kernel: Any, shown: tuple[int, ...], types: tuple[Any, ...]) -> None:
-        """Run a kernel with a warp for each row, and wait for it."""
+        Raises
+        ------
+        NeurodriverError
+            Where the last time a GPU has waited for others in vain: the counts are wrong then.
+        """
+        if self._missing.any():
+            raise NeurodriverError(
+                f"weights are not those of all ranks: the GPU of another rank has not shown its "
+                f"changes within {_PATIENCE} s; begin again with weights that were saved before"
+            )
+        if not self._others:
+            return
+        self._hear(_ADDED)  # of the time before, as they may still read what is shown
+        self._number += 1
+        self._of_rows(self._show, (self._own.address,), (POINTER,))
+        self._say(_SHOWN)
+        self._hear(_SHOWN)
+        self._of_rows(self._add, (self._theirs.address, self._others), (POINTER, LONG))
+        self._say(_ADDED)
+
+    def end(self) -> None:
+        """Wait until the others have read what is shown."""
+        if self._others:
+            self._hear(_ADDED)
+            self._device.wait()
+
+    def _of_rows(self, kernel: Any, shown: tuple[int, ...], types: tuple[Any, ...]) -> None:
+        """Start a kernel with a warp for each row."""
         blocks = -(-self._rows // (_THREADS // 32))
         values = *shown, self._first.address, self._rows, self._counts.address, self._marks.address
         types = *types, POINTER, LONG, POINTER, POINTER
         launch(self._device, kernel, blocks, _THREADS, values, types)
-        self._device.wait()
+
+    def _say(self, what: int) -> None:
+        """Tell the others that all that was begun before is done."""
+        values = self._told[what].address, self._number
+        launch(self._device, self._tell, 1, self._others, values, (POINTER, LONG))
+
+    def _hear(self, what: int) -> None:
+        """Begin nothing before the others have told something."""
+        heard, missing = self._word(self._memory.address, what), self._missing.ctypes.data
+        values = heard, self._number, 10**9 * _PATIENCE, missing
+        types = POINTER, LONG, LONG, POINTER
+        launch(self._device, self._wait, 1, self._others, values, types)

@@ -90,10 +90,10 @@ class DeviceSynapses:
         with self._device.current():
             self._device.wait()
 
-    def offer(self, counts: Stored, marks: Stored, first: NDArray[np.int64]) -> bytes:
+    def offer(self, counts: Stored, marks: Stored, first: NDArray[np.int64], ranks: int) -> bytes:
         """Return how other GPUs of this host reach what is shown; empty if they cannot."""
         with contextlib.suppress(DeviceError), self._device.current():
-            given = self._device, self._code, self.store, counts, marks, first
+            given = self._device, self._code, self.store, counts, marks, first, ranks
             self._shown = ShownCounts(*given)
             return self._shown.offer
         return b""
@@ -103,11 +103,6 @@ class DeviceSynapses:
             return False
         with self._device.current():
             return self._shown.reach(offers, own)
-
-    def show(self) -> None:
-        assert self._shown is not None
-        with self._device.current():
-            self._shown.show()
 
     def add(self) -> None:
         assert self._shown is not None
@@ -119,6 +114,8 @@ class DeviceSynapses:
             return
         self._open = False
         with self._device.current():
+            if self._shown is not None:
+                self._shown.end()
             for one in self._stored:
                 one.free()
             self._code.unload()
