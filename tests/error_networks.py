@@ -90,9 +90,9 @@ ITEMS = Table(shuffled=False, Input=UNITS, Output=UNITS[[1, 2, 3, 0]])
 PATHS = ("Input", "Hidden"), ("Hidden", "Output"), ("Output", "Hidden")
 
 
-def trained(items: int | None, communicator: Any = None) -> tuple[Any, ...]:
+def trained(items: int | None, communicator: Any = None, **options: Any) -> tuple[Any, ...]:
     """Return what eight trials leave; those of four items are summed."""
-    with Trainer(side_by_side(), items, communicator, slow_interval=8) as sim:
+    with Trainer(side_by_side(), items, communicator, slow_interval=8, **options) as sim:
         log = sim.train(ITEMS, epochs=2, trials=4)
         kept = [sim.path(*ends, name) for ends in PATHS for name in ("Wt", "SWt", "DSWt")]
         averages = sim.averages["Hidden"]
@@ -161,12 +161,15 @@ def striatum(pools: bool = False) -> Network:
     return net
 
 
-def assert_ranks_train_as_one(communicator: Any) -> None:
-    """Four items of one process, and the same items divided between ranks, leave equal bits."""
+def assert_ranks_train_as_one(communicator: Any, **options: Any) -> None:
+    """Four items of one process, and the same items divided between ranks, leave equal bits.
+
+    The ranks have ``options``.
+    """
     ranks, rank = communicator.Get_size(), communicator.Get_rank()
     each = 4 // ranks
     kept, rows, potentials, bins = trained(4)
-    found = trained(each if each > 1 else None, communicator)
+    found = trained(each if each > 1 else None, communicator, **options)
     assert max(np.ptp(one) for one in kept) > 0 and np.ptp(potentials, axis=0).max() > 0.1
     assert all(map(np.array_equal, found[0], kept))
     assert all(np.array_equal(found[1][name], rows[name]) for name in rows)

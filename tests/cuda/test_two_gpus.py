@@ -26,3 +26,14 @@ def test_parts_of_ranks_on_two_gpus(ranks: int) -> None:
     for rank in range(ranks):
         said = f"rank {rank} of {ranks}: GPUs [{rank % 2}], all bits are the same"
         assert said in done.stdout, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("gpus", [1, pytest.param(2, marks=pytest.mark.needs("two GPUs"))])
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_ranks_that_learn(ranks: int, gpus: int) -> None:
+    """GPUs add up the changes of weights: ranks share a GPU, or take two in turn."""
+    program = Path(__file__).parent / "ranks_that_learn.py"
+    done = mpiexec(ranks, [str(program), str(gpus)], 300)
+    for rank in range(ranks):
+        said = f"rank {rank} of {ranks}: 2 trials, all bits are the same"
+        assert said in done.stdout, done.stdout + done.stderr
