@@ -1,4 +1,4 @@
-"""One rank of ``test_two_gpus.py`` that trains a network with others, against one process on a CPU."""
+"""A rank of ``test_two_gpus.py`` that trains a network with others: the bits of one process."""
 
 from __future__ import annotations
 
