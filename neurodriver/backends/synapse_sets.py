@@ -72,10 +72,16 @@ class SynapsePlace(Protocol):
         """
 
     def wait(self) -> None:
-        """Wait until all texts have run."""
+        """Wait until all texts have run.
+
+        Raises
+        ------
+        NeurodriverError
+            Where the counts of another rank are missing.
+        """
 
     def offer(self, counts: Stored, marks: Stored, first: NDArray[np.int64], ranks: int) -> bytes:
-        """Return how places of other ranks reach what is shown; empty where they cannot.
+        """Return how places of other ranks reach what is packed; empty where they cannot.
 
         Parameters
         ----------
@@ -186,6 +192,7 @@ class SynapseSets:
 
     def read(self, name: str, number: str) -> Reals:
         """Return a number of each synapse of a set, (synapses,), or (copies, synapses)."""
+        self.place.wait()
         kind = "own" if number in self.texts.own else "kept"
         values: Reals = self._arrays[name][f"{kind} {number}"].read()
         return values

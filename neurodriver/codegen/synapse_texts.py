@@ -101,7 +101,7 @@ def device_text(texts: SynapseTexts, dtype: str) -> str:
         [
             *(DEVICE, rows_text(texts, dtype), *_row("nd_run_light_row", light)),
             RUN_ON_DEVICE,
-            *map(header, ("codegen/simt/shown_counts.cuh", "codegen/simt/count_kernels.cuh")),
+            *map(header, ("codegen/simt/packed_counts.cuh", "codegen/simt/count_kernels.cuh")),
         ]
     )
 

@@ -8,19 +8,19 @@ from typing import Any
 from error_networks import assert_ranks_train_as_one
 from mpi4py import MPI
 
-from neurodriver.backends.cuda.shown_counts import ShownCounts
+from neurodriver.backends.cuda.peer_counts import PeerCounts
 
 
 def main() -> None:
     """Fail where a bit differs, or where the changes of weights went through the host."""
     added: list[int] = []
-    before = ShownCounts.add
+    before = PeerCounts.add
 
-    def add(self: ShownCounts, *given: Any) -> None:
+    def add(self: PeerCounts, *given: Any) -> None:
         added.append(1)
         before(self, *given)
 
-    ShownCounts.add = add  # type: ignore[method-assign]
+    PeerCounts.add = add  # type: ignore[method-assign]
     ranks, rank = MPI.COMM_WORLD.Get_size(), MPI.COMM_WORLD.Get_rank()
     assert_ranks_train_as_one(MPI.COMM_WORLD, backend="cuda", device=rank % int(sys.argv[1]))
     print(f"rank {rank} of {ranks}: {len(added)} trials, all bits are the same", flush=True)

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from shown_counts_on_cpu import shown_counts as run_shown_counts
+from packed_counts_on_cpu import packed_counts as run_packed_counts
 from synapse_texts_on_cpu import WarpSynapses
 
 from neurodriver.backends.cpu import synapse_place as host_place
 from neurodriver.backends.cpu.synapse_place import HostSynapses
-from neurodriver.backends.cuda import shown_counts, synapse_place
+from neurodriver.backends.cuda import peer_counts, synapse_place
 from neurodriver.backends.synapse_sets import SynapseSet, SynapseSets
 from neurodriver.errors import ModelError, NeurodriverError
 from neurodriver.model.synapse_texts import UNIT, SynapseText, SynapseTexts
@@ -292,7 +292,7 @@ def test_counts_of_several_gpus(monkeypatch: pytest.MonkeyPatch, host: int | Non
     code = SimpleNamespace(function=lambda name: name, unload=lambda: None)
     monkeypatch.setattr(synapse_place, "Loaded", lambda *_: code)
     monkeypatch.setattr(synapse_place, "compile_cubin", lambda *_: b"")
-    monkeypatch.setattr(shown_counts, "launch", run_shown_counts())
+    monkeypatch.setattr(peer_counts, "launch", run_packed_counts())
     ranks, kind = Ranks(3), np.dtype("float64")
     rng = np.random.default_rng(7)
     size = len(Example(HostSynapses(TEXTS, kind, 1), "float64").pre)
@@ -322,7 +322,7 @@ def test_counts_of_several_gpus(monkeypatch: pytest.MonkeyPatch, host: int | Non
             assert np.array_equal(counts, wanted) and np.count_nonzero(counts) > 9
 
 
-def test_rows_that_are_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_that_are_not_packed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A row without a mark adds nothing; a row that gets something is marked.
 
     Rows have no synapse, one, a part of a word of masks, whole words, and more than are added at
@@ -338,12 +338,12 @@ def test_rows_that_are_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     for rank in range(2):
         counts[rank, np.repeat(marks[rank] == 0, sizes)] = 0
     counts[1, first[9] : first[10]] = 0  # marked, and nothing is left of it
-    monkeypatch.setattr(shown_counts, "launch", run_shown_counts())
+    monkeypatch.setattr(peer_counts, "launch", run_packed_counts())
     code: Any = SimpleNamespace(function=lambda name: name)
     device: Any = PretendedDevice()
     store = partial(synapse_place.StoredOnDevice, device)
     stored = [(store(counts[rank]), store(marks[rank])) for rank in range(2)]
-    gpus = [shown_counts.ShownCounts(device, code, store, *one, first, 2) for one in stored]
+    gpus = [peer_counts.PeerCounts(device, code, store, *one, first, 2) for one in stored]
     offers = [gpu.offer for gpu in gpus]
     assert all(gpu.reach(offers, rank) for rank, gpu in enumerate(gpus))
     with ThreadPoolExecutor(2) as pool:
@@ -363,7 +363,7 @@ def test_a_gpu_alone() -> None:
     store = partial(synapse_place.StoredOnDevice, device)
     counts, marks = store(np.arange(3)), store(np.ones(1, np.int32))
     first = np.array([0, 3])
-    alone = shown_counts.ShownCounts(device, code, store, counts, marks, first, 1)
+    alone = peer_counts.PeerCounts(device, code, store, counts, marks, first, 1)
     assert alone.reach([alone.offer], 0)
     alone.add()
     alone.end()
@@ -372,21 +372,23 @@ def test_a_gpu_alone() -> None:
 
 def test_a_gpu_whose_partner_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     """The next time that counts are added up, the user hears that they are wrong."""
-    monkeypatch.setattr(shown_counts, "launch", run_shown_counts(patience=0.05))
+    monkeypatch.setattr(peer_counts, "launch", run_packed_counts(patience=0.05))
     code: Any = SimpleNamespace(function=lambda name: name)
     device: Any = PretendedDevice()
     store = partial(synapse_place.StoredOnDevice, device)
     first = np.array([0, 3])
     gpus = [
-        shown_counts.ShownCounts(
+        peer_counts.PeerCounts(
             device, code, store, store(np.ones(3, np.int64)), store(np.ones(1, np.int32)), first, 2
         )
         for _ in range(2)
     ]
     assert all(gpu.reach([one.offer for one in gpus], rank) for rank, gpu in enumerate(gpus))
     gpus[0].add()
-    with pytest.raises(NeurodriverError, match="another rank has not shown its changes within 30"):
-        gpus[0].add()
+    for action in (gpus[0].add, gpus[0].check):
+        with pytest.raises(NeurodriverError, match="another rank has not sent its changes within"):
+            action()
+    gpus[1].check()
 
 
 def test_counts_that_others_have_set() -> None:

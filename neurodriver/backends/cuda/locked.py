@@ -1,7 +1,8 @@
 """``LockedCopies``: values go to a device and come from it through page-locked memory.
 
 The driver copies other memory of the host in pieces, and the host waits for each of them: 800 KB
-take 80 us from a GPU then, and 27 us into page-locked memory (H200).
+take 80 us from a GPU then, and 27 us into page-locked memory (H200). There are two pieces of it,
+which take turns: the host fills one while the device still gets what is in the other.
 """
 
 from __future__ import annotations
@@ -13,9 +14,14 @@ from numpy.typing import DTypeLike, NDArray
 
 from ..live import At
 from .device import Device
+from .driver import DeviceEvent
 
 MOST = 1 << 26
 """Bytes up to which values are copied so."""
+
+
+Piece = tuple[NDArray[np.uint8], DeviceEvent]
+"""Page-locked memory, and when the device has got what is in it."""
 
 
 class LockedCopies:
@@ -23,7 +29,7 @@ class LockedCopies:
 
     def __init__(self, device: Device) -> None:
         self._device = device
-        self._locked: NDArray[np.uint8] = np.empty(0, np.uint8)
+        self._pieces: list[Piece] = []
 
     def read(self, address: int, size: int, dtype: DTypeLike, at: At) -> NDArray[Any]:
         """Return elements of an array at an address.
@@ -31,9 +37,9 @@ class LockedCopies:
         They may lie in page-locked memory, and are valid until its next use.
         """
         start, stop = at.indices(size)[:2] if isinstance(at, slice) else (0, size)
-        out, locked = self._memory(stop - start, dtype)
+        out, free = self._memory(stop - start, dtype)
         begin = address + start * out.itemsize
-        if locked:
+        if free is not None:
             self._device.receive(out.ctypes.data, begin, out.nbytes)
             self._device.wait()
         else:
@@ -44,27 +50,38 @@ class LockedCopies:
         """Begin to set elements of an array at an address; neighbours are copied at once."""
         if isinstance(at, slice):
             start, stop, _ = at.indices(size)
-            part, locked = self._memory(stop - start, dtype)
+        else:
+            start, stop = 0, size
+            before = self.read(address, size, dtype, slice(None))
+        part, free = self._memory(stop - start, dtype)
+        if isinstance(at, slice):
             part[:] = values
         else:
-            start, part = 0, self.read(address, size, dtype, slice(None))
+            part[:] = before
             part[at] = values
-            locked = 0 < part.nbytes <= MOST
         begin = address + start * part.itemsize
-        if locked:
-            self._device.send(begin, part.ctypes.data, part.nbytes)
-        else:
+        if free is None:
             self._device.upload(begin, part)
+        else:
+            self._device.send(begin, part.ctypes.data, part.nbytes)
+            free.record(self._device.stream)
 
-    def _memory(self, count: int, dtype: DTypeLike) -> tuple[NDArray[Any], bool]:
-        """Return memory that nothing reads or writes, and whether it is page-locked.
+    def _memory(self, count: int, dtype: DTypeLike) -> tuple[NDArray[Any], DeviceEvent | None]:
+        """Return memory that nothing reads or writes.
 
-        Page-locked memory is the same each time, so that copies need not be waited for.
+        With it comes the event that has to be recorded behind a copy from it, if it is page-locked.
         """
-        self._device.wait()
         size = count * np.dtype(dtype).itemsize
         if not 0 < size <= MOST:
-            return np.empty(count, dtype), False
-        if len(self._locked) < size:
-            self._locked = self._device.pinned(1 << (size - 1).bit_length(), np.uint8)
-        return self._locked[:size].view(dtype), True
+            self._device.wait()
+            return np.empty(count, dtype), None
+        if len(self._pieces) < 2:
+            self._pieces.append((np.empty(0, np.uint8), self._device.event()))
+        locked, free = self._pieces.pop(0)
+        if len(locked) < size:
+            self._device.wait()
+            locked = self._device.pinned(1 << (size - 1).bit_length(), np.uint8)
+            free.record(self._device.stream)
+        self._pieces.append((locked, free))
+        free.synchronize()
+        return locked[:size].view(dtype), free

@@ -15,7 +15,7 @@ from ..synapse_sets import Stored
 from .compiler import compile_cubin
 from .device import INT, POINTER, Device, Loaded, launch
 from .driver import DeviceError
-from .shown_counts import ShownCounts
+from .peer_counts import PeerCounts
 
 _THREADS = 128
 """Of a block."""
@@ -70,7 +70,7 @@ class DeviceSynapses:
         with device.current():
             self._code = Loaded(device, compile_cubin(device_text(texts, dtype.name), device.arch))
             self._run, self._run_light = map(self._code.function, ("nd_run", "nd_run_light"))
-        self._shown: ShownCounts | None = None
+        self._peers: PeerCounts | None = None
 
     def store(self, values: NDArray[Any]) -> StoredOnDevice:
         self._stored.append(StoredOnDevice(self._device, values))
@@ -89,33 +89,35 @@ class DeviceSynapses:
     def wait(self) -> None:
         with self._device.current():
             self._device.wait()
+        if self._peers is not None:
+            self._peers.check()
 
     def offer(self, counts: Stored, marks: Stored, first: NDArray[np.int64], ranks: int) -> bytes:
-        """Return how other GPUs of this host reach what is shown; empty if they cannot."""
+        """Return how other GPUs of this host reach what it has packed; empty if they cannot."""
         with contextlib.suppress(DeviceError), self._device.current():
             given = self._device, self._code, self.store, counts, marks, first, ranks
-            self._shown = ShownCounts(*given)
-            return self._shown.offer
+            self._peers = PeerCounts(*given)
+            return self._peers.offer
         return b""
 
     def reach(self, offers: Sequence[bytes], own: int) -> bool:
-        if self._shown is None or not all(offers):
+        if self._peers is None or not all(offers):
             return False
         with self._device.current():
-            return self._shown.reach(offers, own)
+            return self._peers.reach(offers, own)
 
     def add(self) -> None:
-        assert self._shown is not None
+        assert self._peers is not None
         with self._device.current():
-            self._shown.add()
+            self._peers.add()
 
     def close(self) -> None:
         if not self._open:
             return
         self._open = False
         with self._device.current():
-            if self._shown is not None:
-                self._shown.end()
+            if self._peers is not None:
+                self._peers.end()
             for one in self._stored:
                 one.free()
             self._code.unload()

@@ -12,7 +12,7 @@ from ...native.headers import header
 from ...plan.spikes.fanout import PIECE
 from ..kernel import Kernel
 from ..source import Dialect, prelude
-from .imports import Sender, imported_senders, list_kernels
+from .imports import Sender, imported_senders, other_kernels
 from .shape import OUTGOING_BYTES, ROOMY, Shape
 from .shared_texts import (
     SharedText,
@@ -266,8 +266,7 @@ def device_text(
         hold = [f"{cases_of(t)} nd_hold<{t.space}::unit>(loop); break;" for t in units]
         lines += _choice("ND_FN void nd_hold_unit(nd_loop &loop)", "loop.item(0)", hold)
     lines += [*opening_text(units), *once_text(units)]
-    lines += [header("codegen/simt/device_end.cuh"), header("codegen/simt/move.cuh")]
-    return "\n".join([*lines, *list_kernels(imports)])
+    return "\n".join([*lines, header("codegen/simt/device_end.cuh"), *other_kernels(imports)])
 
 
 def _patch_words(parts: Sequence[Part], shape: Shape, taken: int) -> list[str]:

@@ -12,9 +12,12 @@ Sender = tuple[str, bool]
 """A variable of events, and whether they are those of inputs, or of sources in other parts."""
 
 
-def list_kernels(senders: Iterable[Sender]) -> list[str]:
-    """Return the kernels that list events, and draw the trains of inputs where these are sent."""
-    names = ["codegen/simt/event_lists.cuh"]
+def other_kernels(senders: Iterable[Sender]) -> list[str]:
+    """Return the kernels beside the step loop.
+
+    They list events, move values, and draw the trains of inputs where these are sent.
+    """
+    names = ["codegen/simt/event_lists.cuh", "codegen/simt/move.cuh"]
     if any(inputs for _, inputs in senders):
         names += ["native/philox.h", "codegen/simt/trains.cuh"]
     return list(map(header, names))

@@ -20,7 +20,7 @@ static int nd_bits_in(unsigned x) {{ return __builtin_popcount(x); }}
 
 _RUN = """
 struct nd_call {
-    const nd_shown *shown;
+    const nd_packed *packed;
     int gpus;
     const long long *first;
     long long *counts;
@@ -28,15 +28,15 @@ struct nd_call {
     long long row;
 };
 static thread_local nd_call nd_this;
-static void nd_show()
+static void nd_pack()
 {
     const nd_call &c = nd_this;
-    nd_show_row(*c.shown, c.row, c.first, c.counts, c.marks);
+    nd_pack_row(*c.packed, c.row, c.first, c.counts, c.marks);
 }
 static void nd_add()
 {
     const nd_call &c = nd_this;
-    for (int i = 0; i < c.gpus; ++i) nd_add_row(c.shown[i], c.row, c.first, c.counts, c.marks);
+    for (int i = 0; i < c.gpus; ++i) nd_add_row(c.packed[i], c.row, c.first, c.counts, c.marks);
 }
 static void nd_rows(void (*work)(), nd_call call, long long rows)
 {
@@ -46,12 +46,12 @@ static void nd_rows(void (*work)(), nd_call call, long long rows)
         if (!nd_run_warp(work)) __builtin_abort();
     }
 }
-extern "C" void nd_show_counts(const nd_shown *own, const long long *first, long long rows,
+extern "C" void nd_pack_counts(const nd_packed *own, const long long *first, long long rows,
                                long long *counts, int *marks)
 {
-    nd_rows(nd_show, {own, 1, first, counts, marks, 0}, rows);
+    nd_rows(nd_pack, {own, 1, first, counts, marks, 0}, rows);
 }
-extern "C" void nd_add_counts(const nd_shown *others, int gpus, const long long *first,
+extern "C" void nd_add_counts(const nd_packed *others, int gpus, const long long *first,
                               long long rows, long long *counts, int *marks)
 {
     nd_rows(nd_add, {others, gpus, first, counts, marks, 0}, rows);
@@ -59,36 +59,36 @@ extern "C" void nd_add_counts(const nd_shown *others, int gpus, const long long 
 """
 
 
-def shown_counts(patience: float = 60.0) -> Callable[..., None]:
-    """Return what stands for `launch`: it runs the kernels of `ShownCounts`.
+def packed_counts(patience: float = 60.0) -> Callable[..., None]:
+    """Return what stands for `launch`: it runs the kernels of `PeerCounts`.
 
     A kernel that waits for other GPUs does so for ``patience`` seconds at most.
     """
-    text = "\n".join([_WORDS, WARPS, header("codegen/simt/shown_counts.cuh"), _RUN])
+    text = "\n".join([_WORDS, WARPS, header("codegen/simt/packed_counts.cuh"), _RUN])
     (library,) = build([(text, QUICK)])
 
     def launched(
         _: Any, kernel: str, blocks: int, threads: int, values: Any, types: Any, *more: Any
     ) -> None:
-        if kernel in ("nd_tell", "nd_wait_for"):
-            (tell if kernel == "nd_tell" else wait)(threads, *values)
+        if kernel in ("nd_signal", "nd_wait_for"):
+            (signal if kernel == "nd_signal" else wait)(threads, *values)
             return
         rows = values[-3]
         assert threads % 32 == 0 and 0 <= blocks * threads // 32 - rows < threads // 32
         given = (kind(value) for kind, value in zip(types, values, strict=True))
         getattr(library, kernel)(*given)
 
-    def tell(ranks: int, words: int, number: int) -> None:
+    def signal(ranks: int, words: int, number: int) -> None:
         for word in (ct.c_uint64 * ranks).from_address(words):
             ct.c_uint64.from_address(word).value = number
 
     def wait(ranks: int, words: int, number: int, most: int, missing: int) -> None:
-        told, end = (ct.c_uint64 * ranks).from_address(words), monotonic() + patience
+        signals, end = (ct.c_uint64 * ranks).from_address(words), monotonic() + patience
         assert most == 30 * 10**9
-        while min(told) < number and monotonic() < end:
+        while min(signals) < number and monotonic() < end:
             sleep(1e-4)
         for rank in range(ranks):
-            if told[rank] < number:
+            if signals[rank] < number:
                 (ct.c_int64 * ranks).from_address(missing)[rank] = number
 
     return launched

@@ -1,16 +1,16 @@
-/* What the synapses of one GPU have counted, as other GPUs read it: rows without counts take a word, and
+/* What the synapses of a GPU have counted, packed for other GPUs: rows without counts take a word, and
  * of other rows the numbers that are not 0 lie one after the other, in 4 bytes each where all fit. */
-struct nd_shown {
+struct nd_packed {
     int *bytes;                 /* (rows,): of each number, 0 where a row has none */
     unsigned *masks;            /* which synapses have a number, 32 in a word */
     long long *numbers;         /* (synapses,): those of a row begin where the row does */
 };
 
 /* Where the masks of a row begin: each row has as many words as it needs. */
-ND_FN unsigned *nd_masks_of(nd_shown s, long long row, long long begin) { return s.masks + (begin / 32 + row); }
+ND_FN unsigned *nd_masks_of(nd_packed s, long long row, long long begin) { return s.masks + (begin / 32 + row); }
 
-/* The threads of a warp show a row. */
-ND_FN void nd_show_row(nd_shown to, long long row, const long long *first, const long long *counts, const int *marks)
+/* The threads of a warp pack a row. */
+ND_FN void nd_pack_row(nd_packed to, long long row, const long long *first, const long long *counts, const int *marks)
 {
     const long long begin = first[row], end = first[row + 1];
     bool large = false;
@@ -33,8 +33,8 @@ ND_FN void nd_show_row(nd_shown to, long long row, const long long *first, const
     if (nd_lane() == 0) to.bytes[row] = number ? (large ? 8 : 4) : 0;
 }
 
-/* The threads of a warp add what another GPU shows of a row. */
-ND_FN void nd_add_row(nd_shown from, long long row, const long long *first, long long *counts, int *marks)
+/* The threads of a warp add what another GPU has packed of a row. */
+ND_FN void nd_add_row(nd_packed from, long long row, const long long *first, long long *counts, int *marks)
 {
     const int bytes = from.bytes[row];
     if (!bytes) return;
