@@ -2,7 +2,7 @@
 
 A program that looks at many states between two calls spends most of its time on looking up where
 they are, and on a GPU on waiting for one small copy after the other. A reader looks them up once.
-From a GPU those of all copies of a batch come at once, and the host waits once.
+From a GPU the states of all copies of a batch come at once, and the host waits once.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """``PeerCounts``: what synapses have counted, packed for the GPUs of other ranks.
 
-Many counts are 0. So a GPU packs them: nothing of rows without any, and of the other rows those that
-are not 0, in 4 bytes each where they fit. Other GPUs read and add them. GPUs signal one another how
-far they are, so no host waits.
+Many counts are 0. So a GPU packs them: nothing of rows without any, and of the other rows those
+that are not 0, in 4 bytes each where they fit. Other GPUs read and add them. GPUs signal one
+another how far they are, so no host waits.
 """
 
 from __future__ import annotations
