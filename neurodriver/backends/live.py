@@ -32,7 +32,7 @@ class StateReads(Protocol):
         -------
         callable
             Waits for the values, and returns those of each group, (copies, elements). Nothing
-            changes them later. It is called before the next step is computed.
+            changes them later. Call it before the next step, and before states are set.
         """
 
 

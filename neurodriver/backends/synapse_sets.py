@@ -80,6 +80,9 @@ class SynapsePlace(Protocol):
             Where the counts of another rank are missing.
         """
 
+    def synchronize(self) -> None:
+        """Wait until all that uses the memory is done, also what others have begun."""
+
     def offer(self, counts: Stored, marks: Stored, first: NDArray[np.int64], ranks: int) -> bytes:
         """Return how places of other ranks reach what is packed; empty where they cannot.
 
@@ -217,6 +220,7 @@ class SynapseSets:
     @property
     def counts(self) -> NDArray[np.int64]:
         """What texts have added to all synapses, in multiples of `UNIT`; set after each other."""
+        self.place.wait()
         return self._counts.read()
 
     @counts.setter

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +11,7 @@ from .averages import Averages
 from .changes import PathSynapses
 from .network import Network
 from .ranks import TrainingRanks, compared
+from .running import RunningVariance
 from .starts import first_averages
 from .trial_end import TrialEnd
 from .whole import Counts, real, whole
@@ -40,6 +42,8 @@ class Learner:
         Number of items of all ranks together.
     trials : int
         Number of trials in which weights were changed. Each item of each rank counts.
+    apart : dict of str to RunningVariance
+        Layer with a target -> how far its phases were apart: 1 - correlation.
     """
 
     def __init__(
@@ -64,6 +68,8 @@ class Learner:
             for name, layer in network.layers.items()
         }
         self.trials = 0
+        judged = (name for name, layer in network.layers.items() if layer.learns_by_target)
+        self.apart = {name: RunningVariance() for name in judged}
 
     def learn(self, end: TrialEnd) -> list[str]:
         """Change weights and averages after a trial.
@@ -88,9 +94,20 @@ class Learner:
         return [name for name, one in self.averages.items() if one.adapt_inhibition()]
 
     def of_layers(self) -> dict[str, float]:
-        """Return the long-term mean activity of each layer, and the factor of its inhibition."""
+        """Return the running numbers of layers.
+
+        These are the mean activity and the factor of inhibition of each layer; and of those with
+        targets mean and variance of 1 - correlation.
+        """
         found = {f"{name}.ActMAvg": one.mean for name, one in self.averages.items()}
-        return found | {f"{name}.GiMult": one.gi_mult for name, one in self.averages.items()}
+        found |= {f"{name}.GiMult": one.gi_mult for name, one in self.averages.items()}
+        found |= {f"{name}.PhaseDiffAvg": one.mean for name, one in self.apart.items()}
+        return found | {f"{name}.PhaseDiffVar": one.variance for name, one in self.apart.items()}
+
+    def add_statistics(self, found: Mapping[str, float]) -> None:
+        """Take the statistics of an item into the running means and variances."""
+        for name, one in self.apart.items():
+            one.add(1 - found[f"{name}.correlation"])
 
     def _sum_over_ranks(self, communicator: Intracomm, activity: Counts) -> Counts:
         """Return the sum of some counts over ranks; the changes of all ranks are added up, too.

@@ -154,6 +154,8 @@ class Trainer(Values):
                 for found in self._found():
                     rows.append({"epoch": epoch, "trial": len(rows), **found})
                     log.add("trial", rows[-1])
+                    if learn:
+                        self.learner.add_statistics(found)
             if rows:
                 mean = {n: float(np.mean([row[n] for row in rows])) for n in rows[0]}
                 mean |= {n: mean_of_given([row[n] for row in rows]) for n in self.statistics()}

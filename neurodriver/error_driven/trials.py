@@ -258,8 +258,8 @@ class Trials:
         RequestError
             For values that are not bool, or another shape.
         """
-        self.lesions.switch(self._showing.layer(layer), units, self.learner.averages[layer])
         self._forget_end()
+        self.lesions.switch(self._showing.layer(layer), units, self.learner.averages[layer])
 
     def statistics(self) -> dict[str, Reals]:
         """Return the errors and the correlation of this trial, (items,) each.

@@ -89,7 +89,7 @@ class NameLayout:
 
     @cached_property
     def together(self) -> bool:
-        """Whether the values that are read together are all, in their order."""
+        """Whether what is read together is the result already."""
         end = 0
         for part in self.parts:
             if part.state is None or not isinstance(part.out, slice) or part.out.start != end:
@@ -140,7 +140,7 @@ class PendingRead:
         self._reader, self._layouts, self._arrive = reader, layouts, arrive
 
     def finish(self) -> dict[str, Values]:
-        """Return what `StateReader` returns; before the next step."""
+        """Return what `StateReader` returns. Call it before the next step, or a `set`."""
         simulation, together = self._reader.lpu.simulation, iter(self._arrive())
         copies: Sequence[Live] = simulation.copies
         dtype = simulation.program.dtype
@@ -188,7 +188,7 @@ class StateReader:
         return self.begin().finish()
 
     def begin(self) -> PendingRead:
-        """Begin to read; what is begun later on a GPU does not hold the values up."""
+        """Begin to read; `finish` does not wait for work that a GPU gets later."""
         layouts, reads = self._found.get(self.lpu.simulation.program, "reads", self._prepared)
         return PendingRead(self, layouts, reads.begin() if reads else list)
 

@@ -95,7 +95,7 @@ class StateWriter:
             copy.changed.update(key for _, key, _ in places.parts)
 
     def _prepared(self) -> WritePlaces:
-        """Find out where the values are; nothing for `LPU.set`."""
+        """Find out where the values go; without a place `LPU.set` sets them."""
         field = None if self._populations else self._lpu._shared_field(self.name)
         if field is not None:
             return self._of_field(field)

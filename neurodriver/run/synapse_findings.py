@@ -94,7 +94,7 @@ class SynapseFindings:
         self.number = None
 
     def _read(self) -> Arrays:
-        """Return what threads have counted; note what it was."""
+        """Return what threads have counted; keep it for the next comparison."""
         arrays = self._counted.of(self._copy)
         self._seen = b"".join(one.tobytes() for one in arrays)
         return arrays
@@ -120,22 +120,24 @@ class SynapseFindings:
         seen, arrays = self._seen, self._read()
         if self._seen == seen:
             return
+        found: list[tuple[Synapses, LPUExecutionError]] = []
         counts = zip(self._synapses, self._counts(arrays), strict=True)
         for number, (synapses, now) in enumerate(counts):
             before = self._before[number]
             self._before[number] = (before[0], *now[1:])
             if now[1] > before[1] and self._policy != "off":
                 message = self._undefined(synapses, now[1] - before[1])
-                self._tell(synapses, NonFiniteError(message, step=step), raises)
-            elif now[2] > before[2]:
+                found.append((synapses, NonFiniteError(message, step=step)))
+            if now[2] > before[2]:
                 message = self._overflown(synapses)
-                self._tell(synapses, LPUExecutionError(message, step=step), raises)
-
-    def _tell(self, synapses: Synapses, error: LPUExecutionError, raises: bool) -> None:
-        if raises and self._policy == "raise":
+                found.append((synapses, LPUExecutionError(message, step=step)))
+        ends = raises and self._policy == "raise"
+        for _, error in found[1:] if ends else found:
+            warnings.warn(str(error), CircuitWarning, stacklevel=4)
+        if found and ends:  # the others were warned of
+            synapses, error = found[0]
             self.number = int(synapses.links.expanded().target[0])
             raise error
-        warnings.warn(str(error), CircuitWarning, stacklevel=4)
 
     def finish(self) -> None:
         """Warn of values that were clamped since the run began, and of what is not told yet."""

@@ -80,7 +80,8 @@ class LinkedSets:
         self._lpu, self._links, self._texts = lpu, links, texts
         simulation = lpu.simulation
         backends = self._backends()
-        place = backends[0].live.synapses(texts, simulation.backend.threads)
+        self._first = backends[0]
+        place = self._first.live.synapses(texts, simulation.backend.threads)
         self.sets = SynapseSets(place, texts, sets, len(backends), targets)
         self._found = ProgramCache()
         self._bound_to: Program | None = None
@@ -105,7 +106,17 @@ class LinkedSets:
         if self._bound_to is not program or self._sent != sent:
             self._bound_to, self._sent = program, sent
             self._bind(backends, {name: places for name, (_, places) in found.items()}, sent)
+        self._apart(backends)
         self.sets.run(texts, given or {})
+        self._apart(backends)
+
+    def _apart(self, backends: Sequence[Backend]) -> None:
+        """Wait for all work of a GPU where the circuit was compiled anew.
+
+        Then texts are in another stream than the steps, and neither waits for the other.
+        """
+        if backends[0] is not self._first:
+            self.sets.place.synchronize()
 
     def _bind(
         self, backends: Sequence[Backend], stored: Mapping[str, Places], sent: Addresses

@@ -11,6 +11,7 @@ import pytest
 from error_networks import LAYERS, UNITS, associator, four_units, patterns, shown
 
 import neurodriver as nd
+from neurodriver.backends.cpu.synapse_place import HostSynapses
 from neurodriver.codegen.generate import generate
 from neurodriver.error_driven import Log, Network, Table, Trainer, circuit_of, stop_after_zero
 from neurodriver.error_driven.circuit import placed_circuit
@@ -393,6 +394,12 @@ def test_an_associator_learns_with_any_number_of_threads() -> None:
             average += (one - average) / 20
         assert abs(epochs[f"{name}.ActMAvg"][-1] - average) < 1e-9
         assert (epochs[f"{name}.GiMult"] == 1).all()
+    apart = 1 - log["trial"]["Output.correlation"]
+    weights_of = 0.95 ** np.arange(len(apart))[::-1] * np.where(np.arange(len(apart)), 0.05, 1)
+    mean = weights_of @ apart
+    assert abs(epochs["Output.PhaseDiffAvg"][-1] - mean) < 1e-12
+    assert abs(epochs["Output.PhaseDiffVar"][-1] - weights_of @ (apart - mean) ** 2) < 1e-12
+    assert test["epoch"]["Output.PhaseDiffAvg"][0] == epochs["Output.PhaseDiffAvg"][-1] > 0.1
     assert len(log.ms_per_trial) == len(epochs["error"]) and min(log.ms_per_trial) > 0
     assert log.to_pandas().shape == (len(epochs["error"]), len(epochs))
     other, _, weights_too, potentials_too = trained(2)
@@ -657,3 +664,20 @@ def test_what_is_shown_is_checked(plain: Trainer) -> None:
         plain.path("Input", "Hidden", "Weight")
     with pytest.raises(nd.NeurodriverError, match="the same number of items"):
         Table(Input=np.zeros((3, 4)), Output=np.zeros((2, 4)))
+
+
+def test_texts_wait_for_steps_of_a_circuit_compiled_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a GPU its steps are in a stream of their own then; before, all is in one stream."""
+    waits: list[str] = []
+    run = HostSynapses.run
+    monkeypatch.setattr(HostSynapses, "synchronize", lambda self: waits.append("wait"))
+    monkeypatch.setattr(HostSynapses, "run", lambda *given: (waits.append("run"), run(*given)))
+    with Trainer(four_units()) as sim:
+        sim.trial({"Input": UNITS[0], "Output": UNITS[0]})
+        assert waits == ["run"] * 2
+        before = sim.lpu.simulation.program
+        sim.lpu["Hidden"].set("g_leak", np.linspace(0.2, 0.21, 4))
+        assert sim.lpu.simulation.program is not before
+        waits.clear()
+        sim.trial({"Input": UNITS[0], "Output": UNITS[0]})
+        assert waits == ["wait", "run", "wait"] * 2

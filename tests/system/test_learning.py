@@ -459,6 +459,34 @@ def test_values_that_are_no_numbers_are_told(case: str, batch: int | None) -> No
             assert np.abs(recorder.get("V")).max() <= (0.0 if case != "sum" else 1e-5)
 
 
+@pytest.mark.parametrize("policy", ["raise", "warn"])
+def test_all_connections_with_faults_are_named(policy: str) -> None:
+    """An error names the first ones, and warnings all others: of sums, too."""
+    sources = nd.Population("SpikeSource", 6, name="sources")
+    cells = [nd.Population(Listener, 2, name=name) for name in ("a", "b")]
+    links = [
+        nd.Projection(
+            sources, one, nd.AllToAll(), receptor="learned", plasticity=rule, name=f"to {one.name}",
+            weight=1e-6 if one.name == "b" else 0.5,
+        )
+        for one, rule in zip(cells, (Divided(), Counted(w_max=1e-6)), strict=True)
+    ]  # fmt: skip
+    spikes = np.zeros((20, 6))
+    spikes[2:7] = 1.0
+    given = nd.ArrayInput({"spike_state": ([f"sources/{i}" for i in range(6)], spikes)})
+    circuit = nd.Circuit([sources, *cells], links)
+    with nd.LPU(circuit, DT, given, nonfinite=policy, backend="cpu") as lpu:
+        with pytest.warns(CircuitWarning) as told:
+            if policy == "raise":
+                with pytest.raises(nd.NonFiniteError, match="'to a': 60 values"):
+                    lpu.run(steps=20)
+            else:
+                lpu.run(steps=20)
+        found = [str(one.message) for one in told]
+        assert sum("'to b': Counted.every" in one for one in found) == 1
+        assert sum("'to a': 60 values" in one for one in found) == (policy == "warn")
+
+
 @pytest.mark.parametrize("rule", [nd.NormalisedSTDP(total=8.0), nd.DiehlCookSTDP()])
 def test_weights_of_zero_are_not_scaled(rule: Plasticity) -> None:
     """Their sum is no divisor."""

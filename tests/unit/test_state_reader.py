@@ -10,6 +10,7 @@ from emulated_gpu import emulated, random_circuit
 from support import DT
 
 import neurodriver as nd
+from neurodriver.backends.cuda import state_reads
 from neurodriver.model.component import NDComponent, State
 from neurodriver.plan.arrays import Key
 from neurodriver.run.state_reader import StateReader
@@ -123,6 +124,9 @@ def test_values_from_a_gpu(emulated: None, dtype: str) -> None:
         assert len(reads._free) == 1 and len(arrive()) == 4
         del arrive
         assert len(reads._free) == 2
+        kept = [reads.begin()()[-1] for _ in range(3 * state_reads.MOST_LENT)]
+        assert len({one.tobytes() for one in kept}) == 1 and np.array_equal(kept[0][0], one[9:])
+        assert reads._number == state_reads.MOST_LENT + 1  # the others are copies
 
 
 def test_copies_of_a_batch() -> None:

@@ -385,10 +385,15 @@ def test_a_gpu_whose_partner_is_missing(monkeypatch: pytest.MonkeyPatch) -> None
     ]
     assert all(gpu.reach([one.offer for one in gpus], rank) for rank, gpu in enumerate(gpus))
     gpus[0].add()
+    gpus[1].check()
     for action in (gpus[0].add, gpus[0].check):
         with pytest.raises(NeurodriverError, match="another rank has not sent its changes within"):
             action()
-    gpus[1].check()
+    monkeypatch.setattr(gpus[1], "_send", lambda what: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        gpus[1].add()
+    with pytest.raises(NeurodriverError, match="interrupted while they were added up; begin again"):
+        gpus[1].check()
 
 
 def test_counts_that_others_have_set() -> None:

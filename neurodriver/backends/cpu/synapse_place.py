@@ -81,6 +81,9 @@ class HostSynapses:
     def wait(self) -> None:
         """Do nothing: they have."""
 
+    def synchronize(self) -> None:
+        """Do nothing: all is done."""
+
     def offer(self, counts: Stored, marks: Stored, first: NDArray[np.int64], ranks: int) -> bytes:
         """Return nothing: ranks send each other what is in host memory."""
         return b""

@@ -1,7 +1,7 @@
 """``LockedCopies``: values go to a device and come from it through page-locked memory.
 
-The driver copies other memory of the host in pieces, and the host waits for each of them: 800 KB
-take 80 us from a GPU then, and 27 us into page-locked memory (H200). There are two pieces of it,
+The driver copies memory that is not page-locked in pieces, and the host waits for each of them:
+800 KB take 80 us from a GPU, and 27 us into page-locked memory (H200). There are two pieces of it,
 which take turns: the host fills one while the device still gets what is in the other.
 """
 
@@ -34,7 +34,7 @@ class LockedCopies:
     def read(self, address: int, size: int, dtype: DTypeLike, at: At) -> NDArray[Any]:
         """Return elements of an array at an address.
 
-        They may lie in page-locked memory, and are valid until its next use.
+        They are valid until anything else is read or written.
         """
         start, stop = at.indices(size)[:2] if isinstance(at, slice) else (0, size)
         out, free = self._memory(stop - start, dtype)
@@ -69,14 +69,14 @@ class LockedCopies:
     def _memory(self, count: int, dtype: DTypeLike) -> tuple[NDArray[Any], DeviceEvent | None]:
         """Return memory that nothing reads or writes.
 
-        With it comes the event that has to be recorded behind a copy from it, if it is page-locked.
+        Page-locked memory comes with an event, to be recorded behind a copy out of it.
         """
         size = count * np.dtype(dtype).itemsize
         if not 0 < size <= MOST:
             self._device.wait()
             return np.empty(count, dtype), None
         if len(self._pieces) < 2:
-            self._pieces.append((np.empty(0, np.uint8), self._device.event()))
+            self._pieces.insert(0, (np.empty(0, np.uint8), self._device.event()))
         locked, free = self._pieces.pop(0)
         if len(locked) < size:
             self._device.wait()

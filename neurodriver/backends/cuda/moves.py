@@ -28,28 +28,29 @@ class Moves:
     code : Loaded
         Of a circuit.
     pieces : sequence of Piece
-        Their addresses, without those that `begin` adds.
+        Their addresses, to which `begin` adds others. Bytes are multiples of 4.
     """
 
     def __init__(self, device: Device, code: Loaded, pieces: Sequence[Piece]) -> None:
         self._device, self._kernel = device, code.function("nd_move")
+        assert all(size % 4 == 0 for _, _, size in pieces)
         cut = [
-            (to + at, begin + at, min(_BYTES, size - at))
-            for to, begin, size in pieces
+            (to + at, of + at, min(_BYTES, size - at))
+            for to, of, size in pieces
             for at in range(0, size, _BYTES)
         ]
         self._count, table = len(cut), np.array(cut, np.uint64)
         self._table = device.allocate(max(table.nbytes, 16))
         device.upload(int(self._table), table)
 
-    def begin(self, to: int = 0, begin: int = 0) -> None:
+    def begin(self, to: int = 0, of: int = 0) -> None:
         """Move all pieces, behind what the device does before.
 
         Parameters
         ----------
-        to, begin : int
-            What is added to the addresses where pieces go, and where they are.
+        to, of : int
+            What is added to the addresses where pieces go, and to those where they are.
         """
         if self._count:
-            values = int(self._table), to, begin
+            values = int(self._table), to, of
             launch(self._device, self._kernel, self._count, _THREADS, values, (POINTER,) * 3)

@@ -1,7 +1,8 @@
 """``DeviceReads``: states that are read again and again from a GPU.
 
 A kernel writes them into page-locked memory of the host, in the order that is asked for. So the
-host copies nothing. It waits for the states alone, not for what the device has begun after them.
+host copies nothing, unless it keeps many readings. It waits for the states alone, not for what the
+device has begun after them.
 """
 
 from __future__ import annotations
@@ -24,7 +25,10 @@ if TYPE_CHECKING:
     from .backend import CUDABackend
 
 Buffer = tuple[NDArray[np.uint8], DeviceEvent]
-"""Page-locked memory, and when it has arrived there."""
+"""Page-locked memory, and the event after which values are in it."""
+
+MOST_LENT = 4
+"""Pieces of page-locked memory that arrays may show; further arrays are copies."""
 
 
 class DeviceReads:
@@ -42,7 +46,8 @@ class DeviceReads:
         self, owners: Sequence[CUDABackend], wanted: Sequence[Sequence[tuple[Key, slice]]]
     ) -> None:
         self._owner, self._device = owners[0], owners[0].device
-        self._free: list[Buffer] = []
+        self._free: list[tuple[int, Buffer]] = []
+        self._number = 0
         self._groups: list[tuple[int, tuple[int, int], np.dtype[Any]]] = []
         pieces, at = [], 0
         for group in wanted:
@@ -62,28 +67,32 @@ class DeviceReads:
         """Begin to bring all values, after all that the device does before."""
         self._owner.check_open()
         with self._device.current():
-            buffer = self._free.pop() if self._free else self._made()
+            number, buffer = self._free.pop() if self._free else self._made()
             memory, here = buffer
             self._moves.begin(to=memory.ctypes.data)
             here.record(self._device.stream)
         lent = self._lent.from_address(memory.ctypes.data)
-        again = weakref.finalize(lent, _returned, self._free, buffer, self._device)
+        again = weakref.finalize(lent, _returned, self._free, (number, buffer), self._device)
         again.atexit = False  # the process ends
-        return lambda: self._arrived(lent, here)
+        return lambda: self._arrived(lent, here, number >= MOST_LENT)
 
-    def _arrived(self, lent: Any, here: DeviceEvent) -> list[NDArray[Any]]:
-        """Return the values when they are there."""
+    def _arrived(self, lent: Any, here: DeviceEvent, copies: bool) -> list[NDArray[Any]]:
+        """Return the values when they are there, or copies of them."""
         with self._device.current():
             here.synchronize()  # and not for what has begun since then
-        return [np.ndarray(shape, kind, lent, at) for at, shape, kind in self._groups]
+        arrays = [np.ndarray(shape, kind, lent, at) for at, shape, kind in self._groups]
+        return [one.copy() for one in arrays] if copies else arrays
 
-    def _made(self) -> Buffer:
-        return self._device.pinned(ct.sizeof(self._lent), np.uint8), self._device.event()
+    def _made(self) -> tuple[int, Buffer]:
+        """Return new memory, and its number."""
+        self._number += 1
+        memory = self._device.pinned(ct.sizeof(self._lent), np.uint8)
+        return self._number - 1, (memory, self._device.event())
 
 
-def _returned(free: list[Buffer], buffer: Buffer, device: Device) -> None:
-    """Use a buffer again: no array shows it any more. Its device has had to live as long."""
-    free.append(buffer)
+def _returned(free: list[tuple[int, Buffer]], one: tuple[int, Buffer], device: Device) -> None:
+    """Use memory again that no array shows any more. The argument has kept its device alive."""
+    free.append(one)
 
 
 def span(owner: CUDABackend, key: Key, at: slice) -> tuple[int, int, np.dtype[Any]]:

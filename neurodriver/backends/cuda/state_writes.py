@@ -1,7 +1,7 @@
 """``DeviceWrites``: states that are set again and again on a GPU.
 
 The values go to page-locked memory. A kernel brings them from there to the device, behind what it
-computes. The host waits for nothing but its own values of the time before.
+computes. The host waits only until the device has got its previous values.
 """
 
 from __future__ import annotations
@@ -54,5 +54,5 @@ class DeviceWrites:
             self._sent.synchronize()
             for array, given in zip(self._arrays, values, strict=True):
                 array[:] = given
-            self._moves.begin(begin=self._buffer.ctypes.data)
+            self._moves.begin(of=self._buffer.ctypes.data)
             self._sent.record(self._device.stream)

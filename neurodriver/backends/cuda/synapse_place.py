@@ -92,6 +92,10 @@ class DeviceSynapses:
         if self._peers is not None:
             self._peers.check()
 
+    def synchronize(self) -> None:
+        with self._device.current():
+            self._device.synchronize()
+
     def offer(self, counts: Stored, marks: Stored, first: NDArray[np.int64], ranks: int) -> bytes:
         """Return how other GPUs of this host reach what it has packed; empty if they cannot."""
         with contextlib.suppress(DeviceError), self._device.current():

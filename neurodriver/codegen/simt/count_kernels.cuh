@@ -16,7 +16,7 @@ extern "C" __global__ void nd_add_counts(const nd_packed *others, long long gpus
     for (long long gpu = 0; gpu < gpus; ++gpu) nd_add_row(others[gpu], nd_row(), first, counts, marks);
 }
 
-/* Signal other GPUs that all that was begun before is done: a thread for each writes into its memory. */
+/* Signal other GPUs that earlier kernels of this stream are done: thread i writes into the memory of GPU i. */
 extern "C" __global__ void nd_signal(unsigned long long *const *words, unsigned long long number)
 {
     __threadfence_system();

@@ -3,7 +3,7 @@ struct nd_moved {
     unsigned long long to, from, bytes;     /* all are multiples of 4 */
 };
 
-/* Move pieces, each by a block of its own. Either end can have moved since the pieces were listed. */
+/* Move pieces, each by a block of its own. `to` and `from` are added to the addresses of all pieces. */
 extern "C" __global__ void nd_move(const nd_moved *pieces, unsigned long long to, unsigned long long from)
 {
     const nd_moved piece = pieces[blockIdx.x];

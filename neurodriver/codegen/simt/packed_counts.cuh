@@ -1,12 +1,12 @@
 /* What the synapses of a GPU have counted, packed for other GPUs: rows without counts take a word, and
  * of other rows the numbers that are not 0 lie one after the other, in 4 bytes each where all fit. */
 struct nd_packed {
-    int *bytes;                 /* (rows,): of each number, 0 where a row has none */
+    int *bytes;                 /* (rows,): of each number of a row, 4 or 8; 0 without numbers */
     unsigned *masks;            /* which synapses have a number, 32 in a word */
     long long *numbers;         /* (synapses,): those of a row begin where the row does */
 };
 
-/* Where the masks of a row begin: each row has as many words as it needs. */
+/* Where the masks of a row begin: each row begins a new word, so those of two rows never overlap. */
 ND_FN unsigned *nd_masks_of(nd_packed s, long long row, long long begin) { return s.masks + (begin / 32 + row); }
 
 /* The threads of a warp pack a row. */
