@@ -20,7 +20,7 @@ MOST = 1 << 26
 """Bytes up to which values are copied so."""
 
 
-Piece = tuple[NDArray[np.uint8], DeviceEvent]
+LockedPiece = tuple[NDArray[np.uint8], DeviceEvent]
 """Page-locked memory, and when the device has got what is in it."""
 
 
@@ -29,7 +29,7 @@ class LockedCopies:
 
     def __init__(self, device: Device) -> None:
         self._device = device
-        self._pieces: list[Piece] = []
+        self._pieces: list[LockedPiece] = []
 
     def read(self, address: int, size: int, dtype: DTypeLike, at: At) -> NDArray[Any]:
         """Return elements of an array at an address.
