@@ -18,7 +18,7 @@ SCRIPT, BUSY, WAITING = range(3)
 """In no call of this package; in one; in one that waits for other ranks."""
 
 
-@dataclass
+@dataclass(eq=False)  # threads find their own in a list: comparing others would let them interrupt
 class RankTask:
     """A call of this package that other ranks wait for.
 
@@ -81,8 +81,8 @@ class Tasks:
                 outer.advanced(outer.step)
 
     def _here(self) -> RankTask | None:
-        own = threading.get_ident()
-        return next((one for one in reversed(self._tasks) if one.thread == own), None)
+        own, now = threading.get_ident(), list(self._tasks)  # other threads change it meanwhile
+        return next((one for one in reversed(now) if one.thread == own), None)
 
     def begin_waiting(self) -> RankTask:
         """Note that this thread waits for other ranks."""
