@@ -95,7 +95,7 @@ class NameLayout:
             if part.state is None or not isinstance(part.out, slice) or part.out.start != end:
                 return False
             end = part.out.stop
-        return not self.size and end == self.count
+        return not self.size
 
     def filled(self, values: Values | None, copies: Sequence[Live], dtype: np.dtype) -> Values:
         """Return the values of all copies, (copies, components) or (copies, components, elements).

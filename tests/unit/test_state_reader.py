@@ -17,7 +17,7 @@ from neurodriver.run.state_reader import StateReader
 from neurodriver.run.state_writer import StateWriter
 
 __all__ = ["emulated"]
-NAMES = ("trail", "level", "own")
+NAMES = ("trail", "level", "own", "lone")
 
 
 class Trailing(NDComponent):
@@ -29,10 +29,12 @@ class Trailing(NDComponent):
     states: ClassVar = {
         "level": State("1", 0.5, doc="counter"),
         "trail": State("1", 0.0, size=3, doc="last values"),
+        "lone": State("1", 0.5, size=1, doc="a vector of one element"),
     }
     update = """
         trail[2] = trail[1]; trail[1] = trail[0]; trail[0] = level;
         level += gain;
+        lone[0] += 1;
         shown = level;
     """
 

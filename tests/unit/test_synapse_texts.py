@@ -212,10 +212,6 @@ class PretendedDevice:
         """Copy into an array."""
         ct.memmove(out.ctypes.data, address, out.nbytes)
 
-    def duplicate(self, target: int, source: int, size: int) -> None:
-        """Copy within the memory."""
-        ct.memmove(target, source, size)
-
     def clear(self, address: int, size: int) -> None:
         """Set bytes to zero."""
         ct.memset(address, 0, size)
