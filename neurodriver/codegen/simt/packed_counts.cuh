@@ -6,30 +6,45 @@ struct nd_packed {
     long long *numbers;         /* (synapses,): those of a row begin where the row does */
 };
 
+enum { ND_TOGETHER = 4 };       /* loads that a thread waits for together */
+
 /* Where the masks of a row begin: each row begins a new word, so those of two rows never overlap. */
 ND_FN unsigned *nd_masks_of(nd_packed s, long long row, long long begin) { return s.masks + (begin / 32 + row); }
+
+/* The threads of a warp pack the numbers of a row, in 8 bytes each if they are `large`. Returns how many
+ * they are, or -1 where one does not fit. */
+ND_FN long long nd_pack_numbers(nd_packed to, long long row, long long begin, long long end, const long long *counts,
+                                bool large)
+{
+    unsigned *masks = nd_masks_of(to, row, begin);
+    long long number = 0;
+    bool fits = true;
+    for (long long p = begin + nd_lane(); p - nd_lane() < end; p += 32 * ND_TOGETHER) {
+        long long n[ND_TOGETHER];
+        ND_UNROLL
+        for (int i = 0; i < ND_TOGETHER; ++i) n[i] = p + 32 * i < end ? counts[p + 32 * i] : 0;
+        ND_UNROLL
+        for (int i = 0; i < ND_TOGETHER; ++i) {
+            const unsigned mask = nd_ballot(n[i] != 0);
+            const long long place = number + nd_lower(mask);
+            if (nd_lane() == 0 && p + 32 * i < end) *masks = mask;
+            if (n[i] && large) to.numbers[begin + place] = n[i];
+            if (n[i] && !large) ((int *)(to.numbers + begin))[place] = (int)n[i];
+            fits &= large || n[i] == (int)n[i];
+            number += nd_bits_in(mask);
+            ++masks;
+        }
+    }
+    return nd_ballot(!fits) ? -1 : number;
+}
 
 /* The threads of a warp pack a row. */
 ND_FN void nd_pack_row(nd_packed to, long long row, const long long *first, const long long *counts, const int *marks)
 {
     const long long begin = first[row], end = first[row + 1];
-    bool large = false;
-    long long number = 0;
-    if (marks[row]) {
-        for (long long p = begin + nd_lane(); p < end; p += 32) large |= counts[p] != (int)counts[p];
-        large = nd_ballot(large) != 0;
-        unsigned *masks = nd_masks_of(to, row, begin);
-        for (long long from = begin; from < end; from += 32) {
-            const long long p = from + nd_lane(), n = p < end ? counts[p] : 0;
-            const unsigned mask = nd_ballot(n != 0);
-            const long long place = number + nd_lower(mask);
-            if (nd_lane() == 0) *masks = mask;
-            if (n && large) to.numbers[begin + place] = n;
-            if (n && !large) ((int *)(to.numbers + begin))[place] = (int)n;
-            number += nd_bits_in(mask);
-            ++masks;
-        }
-    }
+    long long number = marks[row] ? nd_pack_numbers(to, row, begin, end, counts, false) : 0;
+    const bool large = number < 0;
+    if (large) number = nd_pack_numbers(to, row, begin, end, counts, true);
     if (nd_lane() == 0) to.bytes[row] = number ? (large ? 8 : 4) : 0;
 }
 
@@ -41,21 +56,20 @@ ND_FN void nd_add_row(nd_packed from, long long row, const long long *first, lon
     const long long begin = first[row], end = first[row + 1];
     const unsigned *masks = nd_masks_of(from, row, begin);
     long long number = 0;
-    enum { MANY = 4 };          /* loads that a thread waits for together */
-    for (long long p = begin + nd_lane(); p - nd_lane() < end; p += 32 * MANY) {
-        unsigned mask[MANY];
-        long long n[MANY];
+    for (long long p = begin + nd_lane(); p - nd_lane() < end; p += 32 * ND_TOGETHER) {
+        unsigned mask[ND_TOGETHER];
+        long long n[ND_TOGETHER];
         ND_UNROLL
-        for (int i = 0; i < MANY; ++i) mask[i] = p - nd_lane() + 32 * i < end ? *masks++ : 0;
+        for (int i = 0; i < ND_TOGETHER; ++i) mask[i] = p - nd_lane() + 32 * i < end ? *masks++ : 0;
         ND_UNROLL
-        for (int i = 0; i < MANY; ++i) {
+        for (int i = 0; i < ND_TOGETHER; ++i) {
             const long long place = number + nd_lower(mask[i]);
             const bool has = mask[i] >> nd_lane() & 1;
             n[i] = !has ? 0 : bytes == 8 ? from.numbers[begin + place] : ((const int *)(from.numbers + begin))[place];
             number += nd_bits_in(mask[i]);
         }
         ND_UNROLL
-        for (int i = 0; i < MANY; ++i)
+        for (int i = 0; i < ND_TOGETHER; ++i)
             if (n[i]) counts[p + 32 * i] += n[i];
     }
     if (nd_lane() == 0) marks[row] = 1;
