@@ -56,7 +56,11 @@ Numbers = NDArray[np.int64]
 Result = TypeVar("Result")
 
 SLICE_SECONDS = 0.25
-"""Time after which the recordings of the parts are joined."""
+"""Time after which ranks join the recordings of their parts."""
+
+LONG_SLICE_SECONDS = 1.0
+"""The same where all parts are in one process. Their recordings are joined meanwhile, so only
+Ctrl-C and those who watch the progress wait for the end of a slice."""
 
 SLICE_BYTES = 64 << 20
 """Most bytes of rows of a slice."""
@@ -233,7 +237,8 @@ class PartedSimulation(PartedState):
         if steps > 1:  # else the ranks find at the end of the step that they differ
             self._world.agree("LPU.advance", {"the steps": f"{self.step} to {end}"})
         backends = (part.simulation.backend for part in self._parts)
-        boundary = boundary_of_parts(backends, lambda: self._slice_seconds)
+        goal = seconds_of_slice(self._world.size)
+        boundary = boundary_of_parts(backends, lambda: max(self._slice_seconds, goal))
         with boundary if self._world.size == 1 else contextlib.nullcontext(), advancing(self):
             while self.step < end and not boundary.asked:
                 count = min(self._slice(), end - self.step)
@@ -288,11 +293,11 @@ class PartedSimulation(PartedState):
         """Return how many steps to advance before recordings are put together; all ranks agree."""
         if any(one.recorder.per_step for one in self.recordings):
             return 1
-        steps = max(1, int(SLICE_SECONDS * self._steps_a_second)) if self._steps_a_second else 16
+        known = seconds_of_slice(self._world.size) * self._steps_a_second
+        steps = max(1, int(known)) if self._steps_a_second else 16
         row = self._dtype.itemsize * sum(one.width for one in self.recordings)
-        ends = (one.longest(self.step) for one in self.recordings)
-        known = [end for end in ends if end is not None]
-        return max(1, min(steps, int(SLICE_BYTES // max(row, 1)), *known))
+        limits = (one.longest(self.step) or steps for one in self.recordings)
+        return max(1, min(steps, int(SLICE_BYTES // max(row, 1)), *limits))
 
     def _put_together(self, seconds: float) -> float:
         """Give the recorders what the parts have recorded; return the time of the slowest rank."""
@@ -329,6 +334,11 @@ class PartedSimulation(PartedState):
             raise
         for error in sorted(failed, key=lambda one: isinstance(one, Left)):
             raise error
+
+
+def seconds_of_slice(ranks: int) -> float:
+    """Return how long a slice is meant to take."""
+    return SLICE_SECONDS if ranks > 1 else LONG_SLICE_SECONDS
 
 
 def _guarded(work: Callable[[CircuitPart], None], part: CircuitPart) -> None:

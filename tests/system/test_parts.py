@@ -195,7 +195,7 @@ def test_windows_begin_where_a_run_begins(monkeypatch: pytest.MonkeyPatch) -> No
         return calls[-1][1]
 
     monkeypatch.setattr(CPUBackend, "run", counted)
-    for limit in ("parallel.parts.SLICE_SECONDS", "run.call_length.CALL_SECONDS"):
+    for limit in ("parallel.parts.LONG_SLICE_SECONDS", "run.call_length.CALL_SECONDS"):
         monkeypatch.setattr(f"neurodriver.{limit}", 1e6)  # else slow steps shorten a call
     for name in ("SPIN", "PATIENCE"):  # a call that waits long for another part returns
         monkeypatch.setattr(f"neurodriver.parallel.native_exchange.{name}", 60_000_000_000)
