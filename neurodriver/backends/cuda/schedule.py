@@ -29,6 +29,9 @@ FEW_WORDS = 8
 KEPT_WORDS = 16
 """Registers for the numbers of all components of a thread, where it has many in turn."""
 
+UNEVEN = 1.05
+"""How much longer warps have to be busy, so that their threads have fewer components in turn."""
+
 SIDE = (8, 4, 2)
 """Cells side by side of a thread, at most."""
 
@@ -224,7 +227,7 @@ def choose(
     many = processors * LARGE_THREADS // WARP
     side = {stage: _side_by_side(units, stage, many) for stage in {u.stage for u in units}}
     large = tuple(
-        1 if u.spread else side[u.stage] if u.side else _many(u, 2 * many, word) for u in units
+        1 if u.spread else side[u.stage] if u.side else _many(u, many, word) for u in units
     )
     heavy = any(unit.kernel.kept * word // 4 > HEAVY_WORDS for unit in units)
     threads = MANY_THREADS if all(_waits(unit, word) for unit in units) else LARGE_THREADS
@@ -239,7 +242,7 @@ def _by_patches(units: Sequence[Task], processors: int, word: int) -> LaunchPlan
     """
     records = any(unit.kernel.record for unit in units)
     threads = LARGE_THREADS // 2 if records else LARGE_THREADS
-    warps = 2 * processors * threads // WARP
+    warps = processors * threads // WARP
     ones = [1 if records or u.spread or u.side else _many(u, warps, word) for u in units]
     cut = [u.patches.limits["own"] if u.patches else 0 for u in units]
     own = tuple(a or b for a, b in zip(cut, ones, strict=True))
@@ -262,13 +265,22 @@ def _side_by_side(units: Sequence[Task], stage: int, warps: int) -> int:
 def _many(unit: Task, warps: int, word: int) -> int:
     """Return components of a thread where they are streamed: as many loads as memory takes at once.
 
-    So many that there are more items than ``warps``, and that registers suffice.
+    So many that there are more than two items for each of ``warps``, and that registers suffice.
+    A few less where this gives more warps as many items as the others.
     """
     if unit.near:
         return 1
     words = max(unit.kernel.kept, 1) * word // 4
-    sizes = (s for s in (16, 8, 4, 2) if s * words <= KEPT_WORDS and tiles(unit, s) > warps)
-    return next(sizes, 1)
+    sizes = (s for s in (16, 8, 4, 2) if s * words <= KEPT_WORDS and tiles(unit, s) > 2 * warps)
+    most = next(sizes, 1)
+
+    def busy(size: int) -> float:
+        """Return the share of the time in which warps have items."""
+        items = tiles(unit, size)
+        return items / (-(-items // warps) * warps)
+
+    fewer = max(range(most // 2 + 1, most + 1), key=lambda size: (busy(size), size))
+    return fewer if busy(fewer) > UNEVEN * busy(most) else most
 
 
 def _pairs(units: Sequence[Task], blocks: int, most: int, load: SpikeLoad) -> tuple[int, ...]:
