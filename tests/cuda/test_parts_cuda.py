@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,12 @@ from learning_networks import Pairs, network, trains
 from support import DT, example, model, weighted_network
 
 import neurodriver as nd
-from neurodriver.backends.cuda import drawing
+from neurodriver.backends.cuda import drawing, schedule
 from neurodriver.backends.cuda.backend import CUDABackend
 from neurodriver.backends.cuda.peers import Peers
 from neurodriver.circuit.partition import partition
+from neurodriver.codegen.generate import Task
+from neurodriver.codegen.simt.shape import Shape
 from neurodriver.parallel.peer_exchange import PeerExchange
 from neurodriver.plan.spikes import due
 
@@ -99,6 +102,26 @@ def test_delivery_when_due(monkeypatch: pytest.MonkeyPatch) -> None:
         found, spikes, _ = recorded(circuit, runs, backend="cuda", devices=[0, 0])
         assert np.array_equal(expected, found) and len(times["time"]) > 50
         assert np.array_equal(times["index"], spikes["index"])
+
+
+@pytest.mark.needs("two GPUs")
+@pytest.mark.parametrize("barrier", [due.BARRIER, -1.0])
+@pytest.mark.parametrize("least", [1, 5])
+def test_warps_with_several_items(
+    least: int, barrier: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Spikes of other parts wait in a queue beside own ones; with and without a history."""
+
+    def streamed(units: Sequence[Task], *_: Any) -> schedule.LaunchPlan:
+        return schedule.LaunchPlan("grid", 3, Shape(64, 1, False), (2,) * len(units))
+
+    monkeypatch.setattr(schedule, "choose", streamed)
+    monkeypatch.setattr(due, "BARRIER", barrier)
+    circuit, runs = weighted_network(900, least), (53, 40, 57)
+    expected, times, _ = recorded(circuit, runs, backend="cpu")
+    found, spikes, _ = recorded(circuit, runs, backend="cuda", devices=[0, 1])
+    assert np.array_equal(expected, found) and len(times["time"]) > 100
+    assert np.array_equal(times["index"], spikes["index"])
 
 
 def test_states_of_parts_on_a_gpu(tmp_path: Any) -> None:

@@ -171,18 +171,37 @@ static nd_input nd_in;
 static int nd_read;
 static long long nd_k;
 
+static int nd_own;
+
+/* A warp that has N components a thread, of which the last ones may not be there. */
+template <int N> static void nd_send_own(int first)
+{
+    real value[N];
+    unsigned bits[N];
+    int at[N];
+    bool live[N];
+    for (int i = 0; i < N; ++i) {
+        const int element = first + 32 * i + nd_lane();
+        live[i] = element < ND_WIDTH - 16;
+        at[i] = live[i] ? element - 16 : ND_WIDTH - 33;
+        value[i] = live[i] ? (*nd_values)[element] : (real)0;
+        bits[i] = nd_ballot(value[i] != 0);
+    }
+    nd_send_spikes(nd_ring.data(), nd_k, bits, value, at, live, 16);
+}
 static void nd_send_all()
 {
-    for (int first = 0; first < ND_WIDTH - 16; first += 32) {
-        const real value = (*nd_values)[first + nd_lane()];
-        nd_send_spikes(nd_ring.data(), nd_k, nd_ballot(value != 0), value, first + nd_lane());
-    }
+    if (nd_own == 1) nd_send_own<1>(0), nd_send_own<1>(32);
+    else if (nd_own == 2) nd_send_own<2>(0);
+    else nd_send_own<3>(0);
 }
 static void nd_bring_all() { nd_bring({0, 0, nd_read, 1}, nd_k); }
 
 /* Sends rows of spikes and brings those of the elements in `mask`; returns how many are wrong. */
-extern "C" long long spikes(const double *rows, int steps, long long sent, const unsigned *mask)
+extern "C" long long spikes(const double *rows, int steps, long long sent, const unsigned *mask,
+                            int own)
 {
+    nd_own = own;
     std::vector<nd_peer_word> words(ND_KEPT * (ND_WIDTH / 16));
     std::vector<nd_peer_word> values(ND_KEPT * ND_WIDTH * ND_WORDS);
     std::vector<int4> places;
@@ -278,7 +297,8 @@ def test_too_little_room(library: ct.CDLL) -> None:
 
 @pytest.mark.parametrize("real", ["float", "double"])
 @pytest.mark.parametrize("sent", [0, 2**31 - 5, 2**32 - 5])
-def test_spikes_as_bits(real: str, sent: int) -> None:
+@pytest.mark.parametrize("own", [1, 2, 3])
+def test_spikes_as_bits(real: str, sent: int, own: int) -> None:
     """Spikes of a warp come as bits, those that are not 1 as values; others are not read."""
     made = built(real, WARPS, SPIKES)
     made.spikes.restype = ct.c_longlong
@@ -288,5 +308,5 @@ def test_spikes_as_bits(real: str, sent: int) -> None:
     for mask in ([0xFFFFFFFF] * 2, [0x80000001, 0], [0, 0xF0F0], [7, 0xFFFF0000]):
         given = np.array(mask, np.uint32)
         wrong = made.spikes(ct.c_void_p(rows.ctypes.data), 40, ct.c_longlong(sent),
-                            ct.c_void_p(given.ctypes.data))  # fmt: skip
+                            ct.c_void_p(given.ctypes.data), own)  # fmt: skip
         assert wrong == 0

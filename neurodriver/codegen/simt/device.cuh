@@ -236,6 +236,7 @@ struct nd_loop {
             const nd_item one = other(i);
             if (nd_enters(one) && k + nd_late(one) < end) nd_enter_late(one, k + nd_late(one), window_end);
         }
+        nd_empty_queue(k);
         timer.add(ND_INPUTS);
     }
 
@@ -392,28 +393,26 @@ struct nd_loop {
     }
 };
 
-/* The steps of a turn, which is one step where there are no windows: no loop then. */
-template <class Unit> ND_FN void nd_steps(Unit &unit, long long &k, long long until)
+/* The steps of a turn, which is one step where there are no windows: no loop then. Where they are
+ * `lost`, others do not get what it computes. */
+template <class Unit> ND_FN void nd_steps(Unit &unit, long long &k, long long until, bool lost)
 {
 #if ND_GATES
-    unit.nd_lost = nd_is_shut(until - 1);   /* then others do not get what it computes */
+    unit.nd_lost = lost;
 #endif
     unit.turn(k);
-    if (ND_WINDOW) {
-        const int steps = (int)(until - k);
-        for (int t = 0; t < steps; ++t) unit.step(k + t, t + 1 == steps);
-        k = until;
-    } else
-        unit.step(k++, true);
+    const int steps = ND_WINDOW ? (int)(until - k) : 1;
+    for (int t = 0; t < steps; ++t) unit.step(k + t, t + 1 == steps);
+    k += steps;
 }
 
-template <class Unit> ND_FN void nd_stream(const nd_item &item, long long k, long long until)
+template <class Unit> ND_FN void nd_stream(const nd_item &item, long long k, long long until, bool lost)
 {
     Unit unit;
     const long long begin = k;
     nd_become(item.what);
     unit.load(k, item.first, item.end);
-    nd_steps(unit, k, until);
+    nd_steps(unit, k, until, lost);
     unit.record(begin);
     unit.save(k);
 }
@@ -437,13 +436,12 @@ template <class Unit> ND_FN void nd_hold(nd_loop &loop)
         const long long begin = k, until = loop.until(k);
         if (nd_chunk.fuzz) nd_dawdle(k);
         loop.pass(0, nd_stage_of(item.what));
-        nd_steps(unit, k, until);
+        const bool lost = nd_is_shut(until - 1);
+        nd_steps(unit, k, until, lost);
         loop.timer.add(item);
         loop.pass(nd_stage_of(item.what), ND_STAGES - 1);
         loop.finish(begin, until, unit);
-#if ND_GATES
-        if (unit.nd_lost || !loop.exchange(k)) loop.last = k;   /* the step that was reached */
-#endif
+        if (lost || !loop.exchange(k)) loop.last = k;   /* the step that was reached */
     }
     unit.save(loop.last);
     loop.timer.add(item);

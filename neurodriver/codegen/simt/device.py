@@ -13,6 +13,7 @@ from ...plan.spikes.fanout import PIECE
 from ..kernel import Kernel
 from ..source import Dialect, prelude
 from .imports import Sender, imported_senders, other_kernels
+from .queued_spikes import Numbers, has_queues, numbers_text, send_queued, sender_numbers
 from .shape import OUTGOING_BYTES, ROOMY, Shape
 from .shared_texts import (
     SharedText,
@@ -25,7 +26,7 @@ from .shared_texts import (
     table_text,
     tables_memory,
 )
-from .spike_delivery import Sent, sender
+from .spike_delivery import Sent, due_deliverer, piece_deliverer, sender
 from .thread_draws import KEEPS
 from .thread_pools import opening_text
 
@@ -147,7 +148,7 @@ TIMER_ROWS = 512
 Imports = Mapping[Sender, Sequence[Sent]]
 """What delivers events that come from inputs and from other parts."""
 
-_GIVEN = "(item, k, until)"
+_GIVEN = "(item, k, until, lost)"
 
 
 @dataclass(frozen=True)
@@ -229,6 +230,7 @@ def device_text(
         f"#define ND_TIMERS {TIMER_ROWS * shape.timers}",
         f"#define ND_UNITS {sum(part.advances for part in parts)}",
         f"#define ND_WINDOW {shape.window}",
+        f"#define ND_QUEUES {int(has_queues(parts, shape))}",
         *_delivery_words([part.kernel for part in parts if part.delivery], shape, len(imports)),
         *_learning_words(shape, replace(shape, record=record).scratch(word) * asks),
         f"#define ND_MARKS {int(shape.marks)}",
@@ -250,17 +252,19 @@ def device_text(
     texts = shared_texts(parts)
     units = [text for text in texts if text.part.advances]
     deliveries = [number for number, part in enumerate(parts) if part.delivery]
-    lines += [*_headers(parts), *members_text(texts)]
+    numbers = sender_numbers(units)
+    lines += [*members_text(texts), *_headers(parts)]
     for text in sorted(texts, key=lambda text: text.part.advances + text.part.learning / 2):
-        lines += _unit(text, tables_memory(parts), shape.copies > 0)
+        lines += _unit(text, tables_memory(parts), shape.copies > 0, numbers)
     lines += _bring_copy(texts, len(parts), bool(deliveries), shape.copies)
-    lines += _deliver_piece([n for n in deliveries if parts[n].kernel.delivers])
-    lines += _deliver_due([n for n in deliveries if parts[n].kernel.due])
+    lines += piece_deliverer([n for n in deliveries if parts[n].kernel.delivers])
+    lines += due_deliverer([n for n in deliveries if parts[n].kernel.due])
+    lines += send_queued(units, imports) if has_queues(parts, shape) else []
     lines += imported_senders(imports) if imports else []
     lines += [*_learn(parts, shape), *_stage_of(parts, shape.stages)]
     lines += _loop([text for text in units if text.part.kernel.patches])
     stream = [f"{cases_of(t)} {t.part.streams}<{t.space}::unit>{_GIVEN}; break;" for t in units]
-    head = "ND_FN void nd_do_unit(const nd_item &item, long long k, long long until)"
+    head = "ND_FN void nd_do_unit(const nd_item &item, long long k, long long until, bool lost)"
     lines += _choice(head, "item", stream)
     if shape.holds:
         hold = [f"{cases_of(t)} nd_hold<{t.space}::unit>(loop); break;" for t in units]
@@ -317,28 +321,9 @@ def _choice(head: str, item: str, cases: list[str]) -> list[str]:
     return block(head, block(f"switch ({item}.what)", [*cases, "default: break;"]))
 
 
-def _deliver_piece(deliveries: list[int]) -> list[str]:
-    """Return the function that delivers a piece of any access, if some access has pieces."""
-    if not deliveries:
-        return []
-    call = "nd_deliver<nd_part_{}::delivery>(begin, length, now, more)"
-    cases = [f"case {n}: {call.format(n)}; break;" for n in deliveries]
-    given = "int delivery, long long begin, int length, unsigned now, int more"
-    head = f"ND_FN void nd_deliver_piece({given})"
-    return block(head, block("switch (delivery)", [*cases, "default: break;"]))
-
-
-def _deliver_due(deliveries: list[int]) -> list[str]:
-    """Return the function that delivers what is due in a row, of all accesses."""
-    call = "nd_deliver_when_due<nd_part_{}::delivery>(warp, warps, row);"
-    kind = "ND_APART" if deliveries else "ND_FN"  # compiled once: it is called in many places
-    head = f"{kind} void nd_deliver_due(unsigned warp, unsigned warps, long long row)"
-    return block(head, ["(void)warp, (void)warps, (void)row;", *map(call.format, deliveries)])
-
-
 def _headers(parts: Sequence[Part]) -> list[str]:
     """Return what the kernels are made of."""
-    names = ["division", "tables", "peer_words", "spike_delivery"]
+    names = ["division", "tables", "peer_words", "spike_delivery", "queued_spikes"]
     if any("nd_words<" in part.kernel.text for part in parts):
         names.append("thread_draws")
     if any(part.learning for part in parts):
@@ -425,7 +410,7 @@ def _bring_copy(texts: Sequence[SharedText], parts: int, delivers: bool, copies:
     return block("ND_FN void nd_bring_copy(int copy)", [*lines, "__syncthreads();"])
 
 
-def _unit(text: SharedText, memory: str, copies: bool) -> list[str]:
+def _unit(text: SharedText, memory: str, copies: bool, numbers: Numbers) -> list[str]:
     """Return a kernel in a namespace of its own, with its tables of arguments."""
     part, kernel = text.part, text.part.kernel
     sends = sorted(set(re.findall(r"\bnd_send_(\w+)<", kernel.text)))
@@ -438,6 +423,7 @@ def _unit(text: SharedText, memory: str, copies: bool) -> list[str]:
         "enum {{ ND_FIRST_WARP = {}, ND_WARPS = {}, ND_LOOKED_AT = {} }};".format(*part.warps),
         f"typedef {'nd_branching' if part.crowd else 'nd_straight'} nd_by;",
         *[line for variable in sends for line in _sender(text, variable)],
+        *numbers_text(text, sends, numbers),
         with_integers(kernel.text, part.integers),
         "#undef nd_steady",
     ]

@@ -2,7 +2,7 @@
 /* The items of a warp in step k, stage by stage, where no warp holds its components. The list of a warp
  * has this order. The next item is loaded while one is done. With `fuzz` the list begins at any item,
  * where the order means nothing; then each stage looks at all items. */
-ND_FN void nd_do_items(nd_loop &loop, long long k, long long until)
+ND_FN void nd_do_items(nd_loop &loop, long long k, long long until, bool lost)
 {
     const bool sends = ND_GATES && nd_chunk.sending;     /* then it sends before it waits for others */
     const int count = ND_WINDOW ? loop.from : loop.count;
@@ -18,11 +18,12 @@ ND_FN void nd_do_items(nd_loop &loop, long long k, long long until)
             const int then = done + turn < count ? done + turn : done + turn - count;
             if (any_order || done < count) next = loop.item(then);
             if (ND_STAGES > 1 && nd_stage_of(item.what) != stage) continue;
-            if (item.what >= 0) nd_do_unit(item, k, until);
+            if (item.what >= 0) nd_do_unit(item, k, until, lost);
             else if (!ND_WINDOW) nd_do_other(item, k, loop.end, loop.window_end);
             loop.timer.add(item);
         }
     }
+    nd_empty_queue(k + 1);
 }
 
 /* The steps of a launch, from `first` to `last` - 1; `last` becomes the step reached. */
@@ -50,7 +51,7 @@ ND_FN void nd_do_steps(nd_loop &loop)
         const long long until = loop.until(k);
         const bool lost = nd_is_shut(until - 1);
         if (nd_chunk.fuzz) nd_dawdle(k);
-        nd_do_items(loop, k, until);
+        nd_do_items(loop, k, until, lost);
         if (ND_WINDOW) loop.finish(k, until, none);
         else loop.barrier();
         k = until;
@@ -69,6 +70,7 @@ ND_FN void nd_enter_first(nd_loop &loop)
         const long long k = loop.first + nd_late(one);
         if (nd_enters(one) && k < next) nd_enter_late(one, k, -1);
     }
+    nd_empty_queue(loop.first);
     loop.timer.add(ND_INPUTS);
 }
 
@@ -81,6 +83,7 @@ ND_FN long long nd_go(const nd_item *items, const int *offsets, long long first,
     nd_loop loop = {items + begin, offsets[warp + 1] - begin, width, first, last, end, arrivals};
     loop.expect();
     loop.timer.start();
+    nd_open_queue();
     if (parts & ND_BEFORE) {
         nd_enter_first(loop);
         for (; loop.count && loop.item(loop.count - 1).what == ND_RECORDED; --loop.count)

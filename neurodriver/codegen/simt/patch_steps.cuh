@@ -4,7 +4,7 @@ ND_FN void nd_bring_unit(const nd_item &item, long long k, bool back);
 
 /* A population of a patch of columns; or, before the first one, what all of them read. `which` says
  * where its cells are kept. */
-template <class Unit> ND_FN void nd_patch(const nd_item &item, long long k, long long until)
+template <class Unit> ND_FN void nd_patch(const nd_item &item, long long k, long long until, bool lost)
 {
     nd_become(item.what);
     if (item.which < 0) {
@@ -15,11 +15,11 @@ template <class Unit> ND_FN void nd_patch(const nd_item &item, long long k, long
     Unit unit;
     const long long begin = k;
     unit.take(k, item.which, item.end);
-    nd_steps(unit, k, until);
+    nd_steps(unit, k, until, lost);
     unit.record(begin);
     unit.keep(item.which, false);
 #else
-    nd_stream<Unit>(item, k, until);
+    nd_stream<Unit>(item, k, until, lost);
 #endif
 }
 

@@ -37,18 +37,34 @@ ND_FN void nd_send_value(nd_peer_word *to, real value, unsigned number)
     for (int i = 0; i < ND_WORDS; ++i) nd_store_word(to + i, number, part[i]);
 }
 
-/* Sends the spikes of a warp in the row that it writes: `bits` says which threads have one, `element`
- * is that of this thread; those of a warp follow each other. A value that is not 1 goes as a value, too. */
-ND_FN void nd_send_spikes(const real *ring, long long row, unsigned bits, real value, int element)
+/* Sends the spikes of a warp in the row that it writes, N components a thread: `bits` says which threads
+ * have one. Components of a thread are `at` behind element `start`, those of a warp follow each other, and
+ * `live` says which there are. Thread i stores the word of component i of all threads. A spike whose value
+ * is not 1 also goes as a value. */
+template <int N> ND_FN void nd_send_spikes(const real *ring, long long row, const unsigned (&bits)[N],
+                                           const real (&value)[N], const int (&at)[N], const bool (&live)[N], int start)
 {
     const unsigned number = nd_number_of(row), place = nd_place_of(number);
+    const int element = start + nd_from(at[0], 0) + 32 * nd_lane();     /* where the word of this thread begins */
+    unsigned word = 0;
+    bool there = false;
+    ND_UNROLL
+    for (int i = 0; i < N; ++i) {
+        const bool some = nd_ballot(live[i]) != 0;
+        if (nd_lane() == i) word = bits[i], there = some;
+    }
     for (int i = 0; i < nd_records.sending; ++i) {
         const nd_sender &s = nd_records.senders[i];
         if (s.ring != ring) continue;
-        const bool mine = bits >> nd_lane() & 1;
-        const unsigned odd = bits ? nd_ballot(mine && value != 1) : 0;
-        if (odd && mine) nd_send_value(s.values + (place * s.size + element) * ND_WORDS, value, number);
-        if (nd_lane() == 0) nd_store_word(s.words + (place * s.slots + element / 16), number << 1 | (odd != 0), bits);
+        unsigned odd = 0;
+        ND_UNROLL
+        for (int j = 0; j < N; ++j) {
+            const bool mine = bits[j] >> nd_lane() & 1;
+            if (!bits[j] || !nd_ballot(mine && value[j] != 1)) continue;
+            if (mine) nd_send_value(s.values + (place * s.size + start + at[j]) * ND_WORDS, value[j], number);
+            odd |= 1u << j;
+        }
+        if (there) nd_store_word(s.words + (place * s.slots + element / 16), number << 1 | (odd >> nd_lane() & 1), word);
     }
 }
 

@@ -133,7 +133,12 @@ ND_FN void nd_send_bits(const nd_taker &t, long long row, int4 where, unsigned b
         const int at = nd_from(where.z, from) + nd_bits_in(before);
         real value = table ? __ldcv(table + at) : (real)1;
         if (nd_from(odd, from)) nd_await_value(values + element * ND_WORDS, number, k, value);
-        nd_send_imported((int)t.sender, row, own, (int)t.place + at, value, t.back > 0);
+#if ND_QUEUES
+        if (t.back == 0)    /* as spikes of this part, to be sent with them */
+            nd_put(nd_who_imports((int)t.sender), row, nd_ballot(own && value != 0), value, (int)t.place + at);
+        else
+#endif
+            nd_send_imported((int)t.sender, row, own, (int)t.place + at, value, t.back > 0);
     }
 #endif
 }

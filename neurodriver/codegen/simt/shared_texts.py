@@ -113,7 +113,7 @@ def members_text(texts: Sequence[SharedText]) -> list[str]:
     several = [text for text in texts if not text.lone]
     lines = [f"#define ND_SHARED_TEXTS {int(bool(several))}"]
     if not several:
-        return [*lines, "ND_FN void nd_become(int) {}"]
+        return [*lines, "ND_FN void nd_become(int) {}", "ND_FN int nd_member() { return 0; }"]
     cases = [
         f"case {number}: return {member};"
         for text in several
@@ -152,11 +152,11 @@ def table_text(text: SharedText, memory: str, copies: bool) -> list[str]:
     return [own, f"#define nd_steady ({place})", *firsts]
 
 
-def sent_from(text: SharedText, variable: str, delivery: int) -> str:
+def sent_from(text: SharedText, variable: str, delivery: int, member: str = "nd_member()") -> str:
     """Return the expression of the first source of a unit at a delivery."""
     if text.lone:
         return f"{text.firsts[variable, delivery][0]}ll"
-    return f"nd_first_{variable}_{delivery}[nd_member()]"
+    return f"nd_first_{variable}_{delivery}[{member}]"
 
 
 def once_text(texts: Sequence[SharedText]) -> list[str]:

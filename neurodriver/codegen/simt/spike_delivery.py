@@ -47,6 +47,8 @@ Sent = tuple[int, int, str]
 SentFrom = tuple[int, str, str]
 """The same, with the expression of the first source."""
 
+_NOTHING = "nd_outgoing{0, 0, 0, 0, 0}"
+
 _C_TYPES = {"int8": "signed char", "int16": "short", "int32": "int"}
 
 
@@ -274,10 +276,39 @@ def sender(variable: str, deliveries: Sequence[SentFrom], kept: bool = False) ->
     outgoing = f"nd_outgoing_of_{variable}"
     head = f"template <int N> ND_FN void nd_send_{variable}"
     given = f"(long long nd_row, const nd_sent<N, {outgoing}> &nd_e)"
-    return [
-        *_outgoing_struct(outgoing, deliveries),
-        *block(head + given, _sends(variable, deliveries, kept)),
-    ]
+    ask = ["const bool nd_mine = nd_e.bits[nd_j] >> nd_lane() & 1;",
+           "const int nd_count = nd_mine ? nd_spikes(nd_e.value[nd_j]) : 0;",
+           f"nd_outgoing_of_{variable} nd_l = nd_e.outgoing[nd_j];",
+           *([] if kept else ["if (!ND_KEEPS && nd_mine) nd_l.ask(nd_e.at[nd_j]);"])]  # fmt: skip
+    for n, *_ in deliveries:
+        ask.append(f"nd_outgoing_{n}[nd_j] = nd_mine ? nd_l.of_{n} : {_NOTHING};")
+        ask.append(f"nd_outgoing_{n}[nd_j].more *= nd_count;")
+    body = _sends([(n, by) for n, _, by in deliveries], ask)
+    return [*_outgoing_struct(outgoing, deliveries), *block(head + given, body)]
+
+
+def queued_sender(senders: Sequence[Sequence[SentFrom]]) -> list[str]:
+    """Return the function that sends the spikes in the queue of a warp.
+
+    Parameters
+    ----------
+    senders : sequence of sequence of SentFrom
+        Of each sender, by whose number the queue knows it.
+    """
+    who = {n: by for deliveries in senders for n, _, by in deliveries}
+    cases = []
+    for number, deliveries in enumerate(senders):
+        lines = [
+            f"nd_outgoing_{n}[nd_j] = nd_part_{n}::delivery::outgoing({first} + nd_q.at);"
+            for n, first, _ in deliveries
+        ]
+        cases += block(f"case {number}:", [*lines, "break;"])
+    ask = [f"nd_outgoing_{n}[nd_j] = {_NOTHING};" for n in who]
+    ask += block("if (nd_q.spikes) switch (nd_sender(nd_q.who))", [*cases, "default: break;"])
+    ask += [f"nd_outgoing_{n}[nd_j].more *= nd_q.spikes;" for n in who]
+    take = ["enum { N = 1 };", "const nd_queued nd_q = nd_take_queued();"]
+    head = "static __device__ __noinline__ void nd_send_queued(long long nd_row)"
+    return block(head, [*take, *_sends(sorted(who.items()), ask)])
 
 
 def _outgoing_struct(name: str, deliveries: Sequence[SentFrom]) -> list[str]:
@@ -303,29 +334,33 @@ def _outgoing_struct(name: str, deliveries: Sequence[SentFrom]) -> list[str]:
     return [*block(f"struct {name}", members), ";"]
 
 
-def _sends(variable: str, deliveries: Sequence[SentFrom], kept: bool) -> list[str]:
-    """Return the lines that deliver what is due in the next step, and list the rest in pieces."""
+def _sends(deliveries: Sequence[tuple[int, str]], ask: list[str]) -> list[str]:
+    """Return the lines that deliver what is due in the next step, and list the rest in pieces.
+
+    Parameters
+    ----------
+    deliveries : sequence of (int, str)
+        Their numbers, and who delivers.
+    ask : list of str
+        Lines that find the connections of component ``nd_j`` of a thread.
+    """
     each, unroll = "for (int nd_j = 0; nd_j < N; ++nd_j)", "ND_UNROLL"
-    ask = ["const bool nd_mine = nd_e.bits[nd_j] >> nd_lane() & 1;",
-           "const int nd_count = nd_mine ? nd_spikes(nd_e.value[nd_j]) : 0;",
-           f"nd_outgoing_of_{variable} nd_l = nd_e.outgoing[nd_j];",
-           *([] if kept else ["if (!ND_KEEPS && nd_mine) nd_l.ask(nd_e.at[nd_j]);"])]  # fmt: skip
     declare, send, count, far = [], [], [], []
-    for n, _, by in deliveries:  # all are loaded before the first one is used
-        delivery, outgoing = f"nd_part_{n}::delivery", f"nd_outgoing_{n}[nd_j]"
-        declare += [f"nd_outgoing nd_outgoing_{n}[N];",
-                    f"const unsigned nd_now_{n} = {delivery}::now_at(nd_row);",
-                    f"(void)nd_now_{n};"]  # fmt: skip
-        ask += [f"{outgoing} = nd_mine ? nd_l.of_{n} : nd_outgoing{{0, 0, 0, 0, 0}};",
-                f"{outgoing}.more *= nd_count;"]  # fmt: skip
+    for n, by in deliveries:  # all are loaded before the first one is used
+        delivery, outgoing, now = f"nd_part_{n}::delivery", f"nd_outgoing_{n}[nd_j]", f"nd_now_{n}"
+        declare += [
+            f"nd_outgoing nd_outgoing_{n}[N];",
+            f"const unsigned {now} = {delivery}::now_at(nd_row);",
+            f"(void){now};",
+        ]
         if by == "due":
             send += [f"nd_remember<{delivery}>(nd_row, {outgoing});"]
         elif by == "thread":
-            send += [f"nd_send_own<{delivery}>(nd_now_{n}, {outgoing});"]
+            send += [f"nd_send_own<{delivery}>({now}, {outgoing});"]
         else:
-            send += [f"nd_send_near<{delivery}>(nd_now_{n}, {outgoing}, nd_reserved);"]
+            send += [f"nd_send_near<{delivery}>({now}, {outgoing}, nd_reserved);"]
             count += [f"nd_count += nd_pieces({outgoing});"]
-            far += [f"nd_to = nd_send_far<{delivery}>(nd_to, nd_now_{n}, {outgoing});"]
+            far += [f"nd_to = nd_send_far<{delivery}>(nd_to, {now}, {outgoing});"]
     if not deliveries:
         return []
     reserve, use = [], []
@@ -338,3 +373,22 @@ def _sends(variable: str, deliveries: Sequence[SentFrom], kept: bool) -> list[st
         lines = ["nd_reserved();", room, unroll, *block(each, far)]
         use = block("if (nd_reserved.some)", lines)
     return [*declare, unroll, *block(each, ask), *reserve, unroll, *block(each, send), *use]
+
+
+def piece_deliverer(deliveries: list[int]) -> list[str]:
+    """Return the function that delivers a piece of any access, if some access has pieces."""
+    if not deliveries:
+        return []
+    call = "nd_deliver<nd_part_{}::delivery>(begin, length, now, more)"
+    cases = [f"case {n}: {call.format(n)}; break;" for n in deliveries]
+    given = "int delivery, long long begin, int length, unsigned now, int more"
+    head = f"ND_FN void nd_deliver_piece({given})"
+    return block(head, block("switch (delivery)", [*cases, "default: break;"]))
+
+
+def due_deliverer(deliveries: list[int]) -> list[str]:
+    """Return the function that delivers what is due in a row, of all accesses."""
+    call = "nd_deliver_when_due<nd_part_{}::delivery>(warp, warps, row);"
+    kind = "ND_APART" if deliveries else "ND_FN"  # compiled once: it is called in many places
+    head = f"{kind} void nd_deliver_due(unsigned warp, unsigned warps, long long row)"
+    return block(head, ["(void)warp, (void)warps, (void)row;", *map(call.format, deliveries)])

@@ -10,8 +10,9 @@ Where a thread keeps its components in registers (``ND_HOLDS``):
 * Events are recorded late, so that no warp waits for that at a barrier. With one barrier a step
   they are recorded in the next step. With windows they are recorded between the two barriers.
 
-Where a thread advances other components in turn, it sends and records each event at once, which
-takes fewer registers. With windows it does as a thread that keeps its components, for the steps
+Where a thread advances other components in turn, it records each event at once, which takes fewer
+registers. Spikes wait in a queue until the warp has done its components (``queued_spikes.cuh``).
+With windows it does as a thread that keeps its components, for the steps
 of a turn (``ND_TURNS``). It reads the dirty bytes of the turn at once (``nd_dirty_turn``).
 """
 
@@ -41,28 +42,29 @@ def held(lines: Sequence[str], streamed: Sequence[str] = ()) -> list[str]:
 
 
 def sent_across(
-    component: ComponentText, name: str, what: str, which: str, value: str
-) -> list[str]:
-    """Return the lines that send a variable of component ``nd_at`` to other GPUs.
+    component: ComponentText, name: str, what: str, given: Sequence[str], behind: str = ""
+) -> str:
+    """Return the line that sends a variable to other GPUs.
 
     Parameters
     ----------
     what : {"spikes", "values"}
-    which : str
-        Expression that says which threads have one, or whether this one has.
-    value : str
-        Of the thread.
+    given : sequence of str
+        What the function gets between the row and the first element of the group.
+    behind : str
+        What is added to that element.
     """
     rows = component.arguments.pointer(component.spec.ring(name), "const real")
     own = component.arguments.integer(component.spec.segment(name, "start"))
-    given = f"{rows}, nd_k + 1, {which}, {value}, (int){own} + nd_at"
-    return ["#if ND_GATES", f"if (!nd_lost) nd_send_{what}({given});", "#endif"]
+    every = ", ".join([rows, "nd_k + 1", *given, f"(int){own}{behind}"])
+    return f"if (!nd_lost) nd_send_{what}({every});"
 
 
 def stored(component: ComponentText, name: str, value: str) -> list[str]:
     """Return the lines that store a value of component ``nd_at`` that is no event, and send it."""
-    sent = sent_across(component, name, "values", "nd_live[nd_i]", value)
-    return [f"if (nd_live[nd_i]) nd_new_{name}[nd_at] = {value};", *sent]
+    sent = sent_across(component, name, "values", ["nd_live[nd_i]", value], " + nd_at")
+    store = f"if (nd_live[nd_i]) nd_new_{name}[nd_at] = {value};"
+    return [store, "#if ND_GATES", sent, "#endif"]
 
 
 def within_a_step(lines: Sequence[str], windows: Sequence[str] = ()) -> list[str]:
@@ -132,34 +134,31 @@ class ThreadEvents:
     def begin(self) -> list[str]:
         """Declare the flags and values that are computed for all components first."""
         n = self.name
-        kept = [f"bool nd_busy_{n} = false;", f"real nd_y_{n}[ND_OWN];"]
-        return [f"unsigned nd_e_{n}[ND_OWN];", *held(kept)]
+        found = [f"unsigned nd_e_{n}[ND_OWN];", f"real nd_y_{n}[ND_OWN];"]
+        return [*found, *held([f"bool nd_busy_{n} = false;"])]
 
     def find(self, output: str) -> list[str]:
-        """Check whether component ``nd_at`` has an event; if it is not kept, store and send it.
+        """Check whether component ``nd_at`` has an event; if it is not kept, store and queue it.
 
         Its value is the expression ``output``.
         """
         n, bits = self.name, f"nd_e_{self.name}[nd_i]"
-        value, ballot = f"nd_y_{n}[nd_i]", "nd_ballot(nd_live[nd_i] && nd_value != 0)"
-        plain = f"if (nd_live[nd_i]) nd_new_{n}[nd_at] ="
+        value = f"nd_y_{n}[nd_i]"
+        plain = f"if (nd_live[nd_i]) nd_new_{n}[nd_at] = {value};"
         busy = f"{value} != 0"
         if not self.spread:
             busy = f"({busy} || (nd_was_{n}.apart({self._depth()}) && nd_o_{n}[nd_i] != 0))"
         kept = [
             f"{value} = {output};", f"{bits} = 0;",
-            *([f"{plain} {value};"] if self.spread else []),
+            *([plain] if self.spread else []),
             f"nd_busy_{n} |= {busy};",
         ]  # fmt: skip
-        sent = [
-            f"nd_sent<1, nd_outgoing_of_{n}> nd_e;",
-            f"nd_e.bits[0] = {bits}, nd_e.value[0] = nd_value, nd_e.at[0] = nd_at;",
-            *self._send("1"),
-        ]
+        sender, given = f"nd_sender_of_{n}", f"nd_k + 1, {bits}, {value}, nd_at"
+        put = f"if ({sender} >= 0) nd_put(nd_who({sender}), {given});"
         turn = [
-            f"const real nd_value = {output};", f"{bits} = {ballot};",
-            *([f"{plain} nd_value;"] if self.spread else self._change(bits, "nd_value")),
-            *self._across("nd_value"), *block(f"if ({bits})", sent),
+            f"{value} = {output};", f"{bits} = nd_ballot(nd_live[nd_i] && {value} != 0);",
+            *([plain] if self.spread else self._change(bits, value)),
+            *block(f"if ({bits})", [put, self._mark()]),
         ]  # fmt: skip
         return held(kept, block("", turn))
 
@@ -181,7 +180,8 @@ class ThreadEvents:
         ]  # fmt: skip
         some = [
             f"nd_sent<ND_PAIR, nd_outgoing_of_{n}> nd_e;", "ND_UNROLL",
-            *block("for (int nd_j = 0; nd_j < ND_PAIR; ++nd_j)", take), *self._send("ND_PAIR"),
+            *block("for (int nd_j = 0; nd_j < ND_PAIR; ++nd_j)", take),
+            f"nd_send_{n}<ND_PAIR>(nd_k + 1, nd_e);", self._mark(),
         ]  # fmt: skip
         pair = block(f"if (nd_e_{n}[nd_i] | nd_e_{n}[nd_i + ND_PAIR - 1])", some)
         sent = ["ND_UNROLL", *block("for (int nd_i = 0; nd_i < ND_OWN; nd_i += ND_PAIR)", pair)]
@@ -192,12 +192,13 @@ class ThreadEvents:
         busy += "" if self.spread else f" || nd_was_{n}.some({self._depth()}, nd_k + 1)"
         late = within_a_step(each([f"nd_late_{n}[nd_i] = {bits};"]))
         stores = f"nd_stores_{n}"
-        across = self._across(value)
-        stop = ["#if ND_GATES", "}", *each(across[1:-1]), f"if ({stores}) {{", "#endif"]
-        found = [*each(changed), *(stop if across else []), *sent, *within_a_step([], later)]
+        given = f"nd_e_{n}", f"nd_y_{n}", "nd_c", "nd_live"
+        across = [sent_across(self.component, n, "spikes", given)] if self.crosses else []
+        stop = ["#if ND_GATES", "}", *across, f"if ({stores}) {{", "#endif"] if across else []
+        found = [*each(changed), *stop, *sent, *within_a_step([], later)]
         return held(
             [f"const bool {stores} = {busy};", *block(f"if ({stores})", found), *late],
-            block("if (nd_chunk.events)", record),
+            [*_either("ND_GATES", across, []), *block("if (nd_chunk.events)", record)],
         )
 
     def _dirty(self) -> str:
@@ -227,23 +228,10 @@ class ThreadEvents:
             *block(f"if (nd_live[nd_i] && (nd_here | nd_o_{self.name}[nd_i]))", store),
         ]
 
-    def _send(self, count: str) -> list[str]:
-        """Send the spikes ``nd_e``, and mark the row as active."""
-        a = self.component.arguments
-        active = a.pointer(activity(self.name, "active"), "long long")
-        mark = f"nd_mark({active}, nd_k + 1, {self._depth()});"
-        return [
-            f"nd_send_{self.name}<{count}>(nd_k + 1, nd_e);",
-            f"if (ND_MARKS && nd_lane() == 0) {mark}",
-        ]
-
-    def _across(self, value: str) -> list[str]:
-        """Send the events of component ``nd_at`` to other GPUs, for texts that can."""
-        if not self.crosses:
-            return []
-        bits = f"nd_e_{self.name}[nd_i]"
-        lines = sent_across(self.component, self.name, "spikes", bits, value)
-        return [lines[0], *block("if (nd_from(nd_live[nd_i], 0))", lines[1:-1]), lines[-1]]
+    def _mark(self) -> str:
+        """Mark the row as active."""
+        active = self.component.arguments.pointer(activity(self.name, "active"), "long long")
+        return f"if (ND_MARKS && nd_lane() == 0) nd_mark({active}, nd_k + 1, {self._depth()});"
 
     def _record(self, bits: str, row: str) -> str:
         """Record the events of a row of component ``nd_at``."""
