@@ -12,7 +12,7 @@ from learning_networks import Pairs, network, trains
 from support import DT, example, model, weighted_network
 
 import neurodriver as nd
-from neurodriver.backends.cuda import drawing, schedule
+from neurodriver.backends.cuda import drawing, schedule, spike_delivery
 from neurodriver.backends.cuda.backend import CUDABackend
 from neurodriver.backends.cuda.peers import Peers
 from neurodriver.circuit.partition import partition
@@ -105,18 +105,19 @@ def test_delivery_when_due(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.needs("two GPUs")
-@pytest.mark.parametrize("barrier", [due.BARRIER, -1.0])
+@pytest.mark.parametrize("how", ["plain", "when due", "windows of one step"])
 @pytest.mark.parametrize("least", [1, 5])
-def test_warps_with_several_items(
-    least: int, barrier: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Spikes of other parts wait in a queue beside own ones; with and without a history."""
+def test_warps_with_several_items(least: int, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spikes of other parts wait in a queue beside own ones, where there are no windows."""
 
     def streamed(units: Sequence[Task], *_: Any) -> schedule.LaunchPlan:
         return schedule.LaunchPlan("grid", 3, Shape(64, 1, False), (2,) * len(units))
 
     monkeypatch.setattr(schedule, "choose", streamed)
-    monkeypatch.setattr(due, "BARRIER", barrier)
+    if how == "when due":
+        monkeypatch.setattr(due, "BARRIER", -1.0)
+    elif how == "windows of one step":
+        monkeypatch.setattr(spike_delivery, "MANY", 0)
     circuit, runs = weighted_network(900, least), (53, 40, 57)
     expected, times, _ = recorded(circuit, runs, backend="cpu")
     found, spikes, _ = recorded(circuit, runs, backend="cuda", devices=[0, 1])

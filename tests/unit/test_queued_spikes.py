@@ -16,6 +16,7 @@ from neurodriver.native.headers import header
 HEAD = """
 #define ND_FN static inline
 #define ND_QUEUES 1
+#define ND_QUEUE_BYTES 388
 #define ND_THREADS 32
 #define __device__
 #define __noinline__
@@ -66,7 +67,7 @@ extern "C" int queue(const int *given, int puts, int *out)
 
 LOOP = """
 struct nd_item { int what, first, end, which; };
-enum { ND_WINDOW = 1, ND_INPUTS = 0 };
+enum { ND_WINDOW = 0, ND_INPUTS = 0 };
 static bool nd_enters(const nd_item &item) { return item.what < 0; }
 static int nd_late(const nd_item &item) { return item.which; }
 static void nd_enter_late(const nd_item &item, long long k, long long)
@@ -75,27 +76,21 @@ static void nd_enter_late(const nd_item &item, long long k, long long)
 }
 struct nd_loop {
     long long first, end;
-    int from, count;
-    bool injects;
-    long long window_end;
+    int count;
     struct { void add(int) {} } timer;
     nd_item item(int i) const { return {i ? -1 : 0, i, 5 + i, 0}; }
-    nd_item other(int i) const { return item(i); }
-    INJECT
 };
 FIRST
-static int nd_which;
 static void nd_let_enter()
 {
-    nd_loop loop = {40, 100, 1, 3, true, 100, {}};
+    nd_loop loop = {40, 100, 3, {}};
     nd_open_queue();
-    if (nd_which) loop.inject(40);
-    else nd_enter_first(loop);
+    nd_enter_first(loop);
     if (nd_own_queue().number) nd_calls[nd_lane()] = 100;
 }
-extern "C" int enter(int which, int *out)
+extern "C" int enter(int *out)
 {
-    nd_all.clear(), nd_which = which;
+    nd_all.clear();
     for (int i = 0; i < ND_WARP; ++i) nd_calls[i] = 0;
     if (!nd_run_warp(nd_let_enter) || nd_calls[0] != 1) return -1;
     memcpy(out, nd_all.data(), nd_all.size() * sizeof(nd_sent));
@@ -104,19 +99,13 @@ extern "C" int enter(int which, int *out)
 """
 
 
-@pytest.mark.parametrize("which", [0, 1])
-def test_what_enters_is_sent_before_the_barrier(which: int) -> None:
-    """At the begin of a launch, and of a window: else it would be sent a step too late."""
-    loop, end = header("codegen/simt/device.cuh"), header("codegen/simt/device_end.cuh")
-    inject = loop[loop.index("ND_MEMBER void inject(") : loop.index("/* Delivers what is due in a")]
+def test_what_enters_is_sent_before_the_barrier() -> None:
+    """At the begin of a launch: else it would be sent a step too late."""
+    end = header("codegen/simt/device_end.cuh")
     first = end[end.index("ND_FN void nd_enter_first(") : end.index("/* Advance steps first ..")]
-    parts = {"INJECT": inject.replace("ND_MEMBER", ""), "FIRST": first}
-    tail = LOOP
-    for name, text in parts.items():
-        tail = tail.replace(name, text)
-    library = built(tail)
+    library = built(LOOP.replace("FIRST", first))
     out = np.zeros((64, 6), np.int32)
-    assert library.enter(which, out.ctypes.data_as(ct.c_void_p)) == 6 + 7
+    assert library.enter(out.ctypes.data_as(ct.c_void_p)) == 6 + 7
     assert (out[:13, 1] == 40).all() and np.bincount(out[:13, 2]).tolist() == [0, 6, 7]
 
 

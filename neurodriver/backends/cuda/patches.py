@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ...codegen.generate import Task
 from ...codegen.simt.device import THRESHOLDS_BYTES
-from ...codegen.simt.shape import Shape
+from ...codegen.simt.shape import QUEUE_BYTES, Shape
 from ...codegen.simt.shared_texts import table_sizes
 from ...plan.sums.gather import Gather
 from .items import WARP, Items, by_work
@@ -29,7 +29,7 @@ BEGIN = 6.0
 SHARED = 227 << 10
 """Bytes of shared memory of a block, at most."""
 
-TABLES_BYTES, DUE_BYTES = 1 << 10, 32
+TABLES_BYTES, DUE_BYTES = 1 << 10, 36
 """What texts declare of it: tables; of each thread, what warps share of spikes that are due."""
 
 
@@ -72,6 +72,7 @@ def declared_bytes(shape: Shape, units: Sequence[Task]) -> int:
     """Return the bytes of shared memory that a text declares where no warp holds components."""
     thresholds = max((unit.kernel.text.count("nd_counts<") for unit in units), default=0)
     each = DUE_BYTES * shape.due + thresholds * THRESHOLDS_BYTES / WARP
+    each += QUEUE_BYTES / WARP * any("nd_put(" in unit.kernel.text for unit in units)
     tables = sum(8 * sum(table_sizes(unit.kernel)) for unit in units) if shape.copies else 0
     return TABLES_BYTES + tables + math.ceil(each * shape.threads)
 

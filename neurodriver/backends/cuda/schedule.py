@@ -18,7 +18,8 @@ LARGE_THREADS = 512
 """Of a block where memory is what takes time."""
 
 MANY_THREADS = 1024
-"""The same where sums by place wait for memory, one load after the other."""
+"""The same where sums by place wait for memory, one load after the other. No spikes are delivered
+then: queues and histories of so many warps do not fit into shared memory."""
 
 HEAVY_WORDS, HEAVY_THREADS = 64, 256
 """Registers for the numbers of a component, and the same if it needs more: they would spill."""
@@ -30,7 +31,7 @@ KEPT_WORDS = 16
 """Registers for the numbers of all components of a thread, where it has many in turn."""
 
 UNEVEN = 1.05
-"""How much longer warps have to be busy, so that their threads have fewer components in turn."""
+"""Threads get fewer components only where warps are then busy for this factor more of the time."""
 
 SIDE = (8, 4, 2)
 """Cells side by side of a thread, at most."""
@@ -230,7 +231,8 @@ def choose(
         1 if u.spread else side[u.stage] if u.side else _many(u, many, word) for u in units
     )
     heavy = any(unit.kernel.kept * word // 4 > HEAVY_WORDS for unit in units)
-    threads = MANY_THREADS if all(_waits(unit, word) for unit in units) else LARGE_THREADS
+    waits = not load.edges and all(_waits(unit, word) for unit in units)
+    threads = MANY_THREADS if waits else LARGE_THREADS
     threads = HEAVY_THREADS if heavy else threads
     return LaunchPlan("grid", processors, Shape(threads, 1, False), large)
 
@@ -266,7 +268,7 @@ def _many(unit: Task, warps: int, word: int) -> int:
     """Return components of a thread where they are streamed: as many loads as memory takes at once.
 
     So many that there are more than two items for each of ``warps``, and that registers suffice.
-    A few less where this gives more warps as many items as the others.
+    Fewer where the items then divide more evenly among the warps.
     """
     if unit.near:
         return 1

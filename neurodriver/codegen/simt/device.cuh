@@ -236,7 +236,6 @@ struct nd_loop {
             const nd_item one = other(i);
             if (nd_enters(one) && k + nd_late(one) < end) nd_enter_late(one, k + nd_late(one), window_end);
         }
-        nd_empty_queue(k);
         timer.add(ND_INPUTS);
     }
 
@@ -393,8 +392,8 @@ struct nd_loop {
     }
 };
 
-/* The steps of a turn, which is one step where there are no windows: no loop then. Where they are
- * `lost`, others do not get what it computes. */
+/* The steps of a turn, which is one step where there are no windows: no loop then. `lost`: another
+ * process has failed, so the results of these steps are not sent to other GPUs. */
 template <class Unit> ND_FN void nd_steps(Unit &unit, long long &k, long long until, bool lost)
 {
 #if ND_GATES

@@ -14,7 +14,7 @@ from ..kernel import Kernel
 from ..source import Dialect, prelude
 from .imports import Sender, imported_senders, other_kernels
 from .queued_spikes import Numbers, has_queues, numbers_text, send_queued, sender_numbers
-from .shape import OUTGOING_BYTES, ROOMY, Shape
+from .shape import OUTGOING_BYTES, QUEUE_BYTES, ROOMY, Shape
 from .shared_texts import (
     SharedText,
     cases_of,
@@ -241,6 +241,7 @@ def device_text(
         f"#define ND_KEEPS {int(cached > 0 or (shape.keeps and not shape.in_shared_memory))}",
         f"#define ND_CACHED {cached}",
         f"#define ND_OUTGOING_BYTES {OUTGOING_BYTES}",
+        f"#define ND_QUEUE_BYTES {QUEUE_BYTES}",
         f"#define ND_ROOMY {int(shape.threads <= ROOMY)}",
         *_patch_words(parts, shape, replace(shape, record=record).patches_at(word, asks)),
         f"#define ND_AHEAD {shape.ahead}",

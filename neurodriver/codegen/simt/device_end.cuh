@@ -24,6 +24,7 @@ ND_FN void nd_do_items(nd_loop &loop, long long k, long long until, bool lost)
         }
     }
     nd_empty_queue(k + 1);
+    loop.timer.add(ND_SPIKES);
 }
 
 /* The steps of a launch, from `first` to `last` - 1; `last` becomes the step reached. */

@@ -11,8 +11,8 @@ enum { ND_TOGETHER = 4 };       /* loads that a thread waits for together */
 /* Where the masks of a row begin: each row begins a new word, so those of two rows never overlap. */
 ND_FN unsigned *nd_masks_of(nd_packed s, long long row, long long begin) { return s.masks + (begin / 32 + row); }
 
-/* The threads of a warp pack the numbers of a row, in 8 bytes each if they are `large`. Returns how many
- * they are, or -1 where one does not fit. */
+/* The threads of a warp pack the numbers of a row that are not 0: in 8 bytes each if they are `large`, else
+ * in 4. Returns how many there are, or -1 if some number needs more than 4 bytes. */
 ND_FN long long nd_pack_numbers(nd_packed to, long long row, long long begin, long long end, const long long *counts,
                                 bool large)
 {
@@ -44,6 +44,7 @@ ND_FN void nd_pack_row(nd_packed to, long long row, const long long *first, cons
     const long long begin = first[row], end = first[row + 1];
     long long number = marks[row] ? nd_pack_numbers(to, row, begin, end, counts, false) : 0;
     const bool large = number < 0;
+    nd_together();      /* what is stored now comes behind what was stored before */
     if (large) number = nd_pack_numbers(to, row, begin, end, counts, true);
     if (nd_lane() == 0) to.bytes[row] = number ? (large ? 8 : 4) : 0;
 }

@@ -38,9 +38,8 @@ ND_FN void nd_send_value(nd_peer_word *to, real value, unsigned number)
 }
 
 /* Sends the spikes of a warp in the row that it writes, N components a thread: `bits` says which threads
- * have one. Components of a thread are `at` behind element `start`, those of a warp follow each other, and
- * `live` says which there are. Thread i stores the word of component i of all threads. A spike whose value
- * is not 1 also goes as a value. */
+ * have one. Component i of a thread is element `start` + at[i], and there if live[i]. Component i of all
+ * threads gives one word, which thread i stores. A spike whose value is not 1 also goes as a value. */
 template <int N> ND_FN void nd_send_spikes(const real *ring, long long row, const unsigned (&bits)[N],
                                            const real (&value)[N], const int (&at)[N], const bool (&live)[N], int start)
 {

@@ -133,8 +133,8 @@ ND_FN void nd_send_bits(const nd_taker &t, long long row, int4 where, unsigned b
         const int at = nd_from(where.z, from) + nd_bits_in(before);
         real value = table ? __ldcv(table + at) : (real)1;
         if (nd_from(odd, from)) nd_await_value(values + element * ND_WORDS, number, k, value);
-#if ND_QUEUES
-        if (t.back == 0)    /* as spikes of this part, to be sent with them */
+#if ND_QUEUES && !ND_WINDOW
+        if (t.back == 0)    /* they come in time, so they wait together with this part's own spikes */
             nd_put(nd_who_imports((int)t.sender), row, nd_ballot(own && value != 0), value, (int)t.place + at);
         else
 #endif

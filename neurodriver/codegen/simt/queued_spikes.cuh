@@ -7,11 +7,12 @@
 struct nd_queued { int who, at, spikes; };
 
 struct nd_queue { int number, who[32], at[32], spikes[32]; };
+static_assert(sizeof(nd_queue) == ND_QUEUE_BYTES, "plans of shared memory count on this size");
 __shared__ nd_queue nd_queues[ND_THREADS / 32];
 
 ND_FN nd_queue &nd_own_queue() { return nd_queues[threadIdx.x / 32]; }
 
-/* A sender, and which one it is of the units with one text. */
+/* The number of a sender (12 bits), and that of the unit among those that share its text. */
 ND_FN int nd_who(int sender) { return sender | nd_member() << 12; }
 ND_FN int nd_sender(int who) { return who & 4095; }
 ND_FN int nd_member(int who) { return who >> 12; }

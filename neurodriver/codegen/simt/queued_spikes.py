@@ -18,6 +18,9 @@ from .spike_delivery import Sent, queued_sender
 if TYPE_CHECKING:
     from .device import Part
 
+MOST_SENDERS = 1 << 12
+"""Senders that a queue knows by their numbers."""
+
 Numbers = Mapping[tuple[str, str], int]
 """Namespace of a text and variable -> number of the sender."""
 
@@ -47,6 +50,7 @@ def send_queued(units: Sequence[SharedText], imports: Mapping[Sender, Sequence[S
     ]
     own = len(senders)
     senders += [[(n, f"{first}ll", by) for n, first, by in sent] for sent in imports.values()]
+    assert len(senders) <= MOST_SENDERS, "numbers of senders have 12 bits"
     head = "ND_FN int nd_who_imports(int sender)"
     return [*block(head, [f"return {own} + sender;"]), *queued_sender(senders)]
 

@@ -10,6 +10,9 @@ ROOMY = 384
 OUTGOING_BYTES = 24
 """Size of an ``nd_outgoing`` (spike_delivery.cuh)."""
 
+QUEUE_BYTES = 388
+"""Size of an ``nd_queue`` (queued_spikes.cuh), one for each warp."""
+
 CACHE_BYTES = 47 << 10
 """Shared memory of a block for cached ``nd_outgoing``; a kilobyte is left for tables."""
 

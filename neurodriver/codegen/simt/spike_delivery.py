@@ -293,7 +293,7 @@ def queued_sender(senders: Sequence[Sequence[SentFrom]]) -> list[str]:
     Parameters
     ----------
     senders : sequence of sequence of SentFrom
-        Of each sender, by whose number the queue knows it.
+        The deliveries of each sender; its index is its number in the queue.
     """
     who = {n: by for deliveries in senders for n, _, by in deliveries}
     cases = []
