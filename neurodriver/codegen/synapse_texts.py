@@ -51,6 +51,7 @@ DEVICE = """/* texts over synapses */
 #define ND_UNROLL _Pragma("unroll")
 #define ND_UNROLL_BY(count)
 ND_FN int nd_lane() { return (int)(threadIdx.x % 32); }
+ND_FN void nd_together() { __syncwarp(); }
 ND_FN unsigned nd_ballot(bool x) { return __ballot_sync(0xffffffffu, x); }
 ND_FN int nd_bits_in(unsigned x) { return __popc(x); }
 ND_FN int nd_lower(unsigned x) { return __popc(x & ((1u << nd_lane()) - 1)); }
