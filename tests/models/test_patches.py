@@ -17,10 +17,11 @@ import neurodriver as nd
 from neurodriver.backends.cuda import patches, schedule, warp_items
 from neurodriver.backends.cuda.executors import EXECUTORS
 from neurodriver.backends.cuda.items import WARP
-from neurodriver.backends.cuda.spike_delivery import plan_delivery
+from neurodriver.backends.cuda.spike_delivery import parts_of, plan_delivery
 from neurodriver.circuit.drawn import Drawn
 from neurodriver.circuits import optic_lobe
 from neurodriver.codegen.generate import generate
+from neurodriver.codegen.kernel import Kernel
 from neurodriver.codegen.simt.device import Part, device_text
 from neurodriver.codegen.simt.shape import Shape
 from neurodriver.plan.compile import compile_circuit
@@ -243,6 +244,15 @@ def test_registers_suffice(timers: bool, dtype: str) -> None:
     check_no_spills(device_text(parts, dtype, replace(plan.shape, timers=timers)))
 
 
+class NothingKnown:
+    """The tables of a program whose integers do not become part of the text."""
+
+    @staticmethod
+    def known(kernel: Kernel) -> tuple[None, ...]:
+        """Return them."""
+        return (None,) * len(kernel.integers)
+
+
 @pytest.mark.parametrize(("cells", "dtype"), [(700, "float32"), (200_000, "float64")])
 def test_shared_memory_suffices_beside_spikes_that_are_due(
     cells: int, dtype: str, monkeypatch: pytest.MonkeyPatch
@@ -259,11 +269,10 @@ def test_shared_memory_suffices_beside_spikes_that_are_due(
     assert delivery.due and any(unit.patches for unit in made.tasks)
     plan = schedule.choose(made.tasks, 132, True, word, delivery.load)
     plan = schedule.finished(replace(plan, shape=delivery.shaped(plan.shape)), made.tasks, word)
-    each = zip(made.tasks, plan.own, strict=True)
-    parts = [Part(u.kernel, own, stage=u.stage) for u, own in each]
-    parts += [Part(one.kernel, 1, delivery=True) for one in made.deliveries]
     shape = plan.shape
-    static = declared_bytes(device_text(parts, dtype, shape))
+    text = device_text(parts_of(made, plan, NothingKnown()), dtype, shape)
+    assert "#define ND_QUEUES 1" in text
+    static = declared_bytes(text)
     assert static > 32 * shape.threads
     assert static <= patches.declared_bytes(shape, made.tasks)
     records = any(unit.kernel.record for unit in made.tasks)

@@ -28,6 +28,7 @@ from neurodriver.circuit.share import shares
 from neurodriver.errors import InputError, RecordingError, TargetError
 from neurodriver.inputs.user import UserInput
 from neurodriver.model.plasticity import Plasticity
+from neurodriver.parallel.parts import seconds_of_slice
 from neurodriver.parallel.window import least_crossing
 from neurodriver.recorders.base import LateNames
 from neurodriver.run.simulation import Simulation
@@ -213,6 +214,14 @@ def test_windows_begin_where_a_run_begins(monkeypatch: pytest.MonkeyPatch) -> No
         if given:
             assert sorted({first for first, _ in calls}) == [0, 5, 7, 12, 21, 22, 27]
     assert all(np.array_equal(found[0], one) for one in found[1:])
+
+
+def test_how_long_a_slice_is() -> None:
+    """In one process a second: recordings are joined meanwhile. Ranks join them at its end."""
+    with nd.LPU(weighted_network(60, 5), DT, parts=2, backend="cpu") as lpu:
+        lpu.simulation._steps_a_second = 3000.0  # type: ignore[attr-defined]
+        assert lpu.simulation._slice() == 3000  # type: ignore[attr-defined]
+    assert seconds_of_slice(2) == 0.25
 
 
 @pytest.mark.parametrize("parts", [None, 2])

@@ -119,6 +119,25 @@ def test_as_wide_as_it_has_to_be(count: int, clusters: bool, width: str) -> None
     assert schedule.choose([unit(count)], 132, clusters).width == width
 
 
+@pytest.mark.parametrize(("count", "own"), [(2_000_000, 3), (4_000_000, 4), (30_000, 1)])
+def test_warps_have_about_as_many_items(count: int, own: int) -> None:
+    """Half of 4,000,000 neurons are 7.4 items a warp with four a thread, and 9.9 with three."""
+    some = next(one for one in UNITS if not (one.spread or one.near or one.side))
+    many = replace(some, count=count, cost=np.ones(padded(count) // some.grain))
+    many = replace(many, kernel=replace(some.kernel, kept=4))
+    plan = schedule.choose([many], 132, False, 4)
+    assert plan.own == (own,) and plan.shape.holds == (count < 100_000)
+
+
+def test_few_warps_where_spikes_are_delivered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Queues and a history of 32 warps would not fit into shared memory."""
+    monkeypatch.setattr(schedule, "_waits", lambda *_: True)
+    units = [unit(4_000_000)]
+    assert schedule.choose(units, 132, False).shape.threads == 1024
+    load = schedule.SpikeLoad(10_000_000)
+    assert schedule.choose(units, 132, False, load=load).shape.threads == 512
+
+
 @pytest.mark.parametrize(
     ("width", "threads", "holds", "window", "expected"),
     [("grid", 384, True, 18, True), ("block", 128, True, 18, True), ("grid", 384, True, 0, False),

@@ -19,6 +19,8 @@ HEAD = """
 #define ND_UNROLL
 #define ND_GATES 1
 #define ND_IMPORTS 1
+#define ND_QUEUES {queues}
+#define ND_WINDOW {window}
 #define ND_WORD {word}
 #define __device__
 #define __noinline__
@@ -92,6 +94,13 @@ static thread_local real nd_sum;        /* of what was sent, each value times it
 static void nd_send_imported(int, long long, bool mine, int at, real value, bool)
 {{
     if (mine) nd_sum += value * (at + 1);
+}}
+static thread_local int nd_puts;
+static int nd_who_imports(int sender) {{ return 77 + sender; }}
+static void nd_put(int who, long long, unsigned bits, real value, int at)
+{{
+    ++nd_puts;
+    if (who == 77 && bits >> nd_lane() & 1) nd_sum += value * (at + 1);
 }}
 """
 
@@ -243,12 +252,16 @@ extern "C" long long spikes(const double *rows, int steps, long long sent, const
 }
 """
 
+PUTS = """
+extern "C" int puts_since() { const int found = nd_puts; nd_puts = 0; return found; }
+"""
+
 STORE = re.compile(r'asm volatile\("st\.relaxed\.sys.*?"memory"\);')
 LOAD = re.compile(r'asm volatile\("ld\.relaxed\.sys.*?"memory"\);')
 SHUT = re.compile(r'asm volatile\("ld\.relaxed\.gpu.*?"memory"\);')
 
 
-def built(real: str, head: str, tail: str) -> ct.CDLL:
+def built(real: str, head: str, tail: str, queues: int = 0, window: int = 0) -> ct.CDLL:
     """Return the text for numbers of 4 or of 8 bytes, between two others."""
     copied = header("codegen/simt/chunk_items.cuh")
     begin, end = copied.index("/* Loads the values i"), copied.index("/* Spikes of sources")
@@ -260,7 +273,8 @@ def built(real: str, head: str, tail: str) -> ct.CDLL:
     text, looks = SHUT.subn("shut = *(volatile long long *)&nd_shut;", text)
     assert stores == loads == looks == 1 and "asm" not in text
     size = {"float": 4, "double": 8}[real]
-    (made,) = build([(head + HEAD.format(word=size, real=real) + text + tail, ("-pthread",))])
+    words = HEAD.format(word=size, real=real, queues=queues, window=window)
+    (made,) = build([(head + words + text + tail, ("-pthread",))])
     return made
 
 
@@ -300,7 +314,19 @@ def test_too_little_room(library: ct.CDLL) -> None:
 @pytest.mark.parametrize("own", [1, 2, 3])
 def test_spikes_as_bits(real: str, sent: int, own: int) -> None:
     """Spikes of a warp come as bits, those that are not 1 as values; others are not read."""
-    made = built(real, WARPS, SPIKES)
+    check_spikes(built(real, WARPS, SPIKES), sent, own)
+
+
+@pytest.mark.parametrize("window", [0, 1])
+def test_spikes_wait_beside_own_ones(window: int) -> None:
+    """In the queue of the warp; in windows they are sent at once."""
+    made = built("float", WARPS, SPIKES + PUTS, queues=1, window=window)
+    check_spikes(made, 0, 2)
+    assert (made.puts_since() > 0) == (window == 0)
+
+
+def check_spikes(made: ct.CDLL, sent: int, own: int) -> None:
+    """Send 40 rows, and bring those of some elements."""
     made.spikes.restype = ct.c_longlong
     rng = np.random.default_rng(3)
     rows = (rng.random((40, 80)) < 0.2).astype(float) * rng.choice([1, 1, 1, 2.5, -1], (40, 80))
