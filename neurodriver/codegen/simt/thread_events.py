@@ -12,8 +12,8 @@ Where a thread keeps its components in registers (``ND_HOLDS``):
 
 Where a thread advances other components in turn, it records each event at once, which takes fewer
 registers. Spikes wait in a queue until the warp has done its components (``queued_spikes.cuh``).
-With windows it does as a thread that keeps its components, for the steps
-of a turn (``ND_TURNS``). It reads the dirty bytes of the turn at once (``nd_dirty_turn``).
+With windows it does as a thread that keeps its components, for the steps of a turn (``ND_TURNS``).
+It reads the dirty bytes of the turn at once (``nd_dirty_turn``).
 """
 
 from __future__ import annotations
