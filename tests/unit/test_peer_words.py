@@ -223,6 +223,7 @@ extern "C" long long spikes(const double *rows, int steps, long long sent, const
     std::vector<unsigned> held(ND_DEPTH * nd_read, 0xffffffffu);
     std::vector<real> now(ND_WIDTH), table(element.size(), 1);
     long long gate[64] = {}, active[ND_DEPTH] = {}, wrong = 0;
+    gate[16] = -1;  /* all has been sent before: who waits for more gives up */
     const int action[2] = {0, 0};
     nd_chunk = {gate, 0, 1, 0, &nd_in};
     nd_records.numbered = (unsigned)sent, nd_records.kept = ND_KEPT, nd_records.sending = 1;
