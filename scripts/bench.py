@@ -141,7 +141,9 @@ def main() -> int:
     known = tuple(dict.fromkeys(CASES + TABLE))
     parser.add_argument("cases", nargs="*", metavar="CASE", help=f"of {', '.join(known)}")
     parser.add_argument("--backend", choices=("cpu", "cuda"), default="cpu")
-    parser.add_argument("--devices", type=int, default=1, help="GPUs for each published network")
+    parser.add_argument(
+        "--devices", type=int, default=1, help="GPUs for each published network, beside one"
+    )
     parser.add_argument("--table", action="store_true", help="the GPU's cases, on any backend")
     parser.add_argument("--small", action="store_true", help="small circuits in the table")
     parser.add_argument("--rounds", type=int, default=5, help="ours and the peer in turn, so often")

@@ -25,4 +25,4 @@ def table(table: Table) -> Iterator[Row]:
     """Yield the rows of the full scale."""
     told, name = "GeNN 5.4.0: 217 ms", "potjans_diesmann_2014"
     full, small = {"scale": 1.0}, {"scale": 0.02}
-    return rows(table, Network("potjans_diesmann", name, full, small, 100.0, 40.0, told))
+    return rows(table, Network("potjans_diesmann", name, full, small, 100.0, 40.0, told, parts=1.0))

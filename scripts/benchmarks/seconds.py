@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -44,6 +44,8 @@ class Network:
     seconds : float
         Simulated in a run. Below 1, each run begins with step 0: the network changes later.
     dtypes : tuple of str
+    parts : float
+        Target on several devices, of the time of one by the clock. Infinite where there is none.
     """
 
     title: str
@@ -55,17 +57,36 @@ class Network:
     peer: str = ""
     seconds: float = 1.0
     dtypes: tuple[str, ...] = ("float32", "float64")
+    parts: float = math.inf
 
 
 def rows(table: Table, *networks: Network) -> Iterator[Row]:
-    """Yield a row for each network and precision as soon as it is measured."""
+    """Yield a row for each network and precision as soon as it is measured.
+
+    On several devices, one device is measured first, in the same run.
+    """
     for network in networks:
         module = example(network.example)
         begin = time.perf_counter()
         made = module.network(seed=1, **(network.small if table.small else network.arguments))
         spent = time.perf_counter() - begin
         for dtype in network.dtypes:
-            yield _row(table, network, made, module.DT, dtype, spent)
+            given = network, made, module.DT, dtype, spent
+            yield (one := _row(replace(table, devices=1), *given))
+            if table.devices > 1:
+                several = _row(table, *given)
+                yield several | _compared(table, network, several, one, dtype)
+
+
+def _compared(table: Table, network: Network, several: Row, one: Row, dtype: str) -> Row:
+    """Return what the row of several devices tells of the row of one, by the clock."""
+    alone, wall = (row.get("wall us", row["us a step"]) for row in (one, several))
+    told = {"peer": f"one device in the same run: {alone:.3g} us", "ratio": wall / alone}
+    told |= {"target": "", "met": ""}
+    if dtype == "float32" and math.isfinite(network.parts):
+        target = f"<= {network.parts:g} of one device, by the clock"
+        told |= table.judged(target, wall <= network.parts * alone)
+    return told
 
 
 def _row(table: Table, network: Network, made: Any, dt: float, dtype: str, drawing: float) -> Row:
