@@ -19,6 +19,12 @@ ND_FN long long nd_whole(double x) {{ return __builtin_llrint(x * 0x1p40); }}
 """
 
 RUN = """
+static const nd_units *nd_some;
+extern "C" void nd_greatest(const nd_units *units, long long count)
+{
+    for (nd_some = units; nd_some < units + count; ++nd_some)
+        if (!nd_run_warp([] { nd_find_greatest(*nd_some, nd_lane(), 32); })) __builtin_abort();
+}
 static const nd_synapses *nd_one;
 static int nd_target;
 extern "C" void nd_run(const nd_synapses *sets, const long long *begin, long long count,
@@ -43,4 +49,5 @@ class WarpSynapses(HostSynapses):
     def __init__(self, texts: SynapseTexts, dtype: np.dtype, threads: int) -> None:
         text = "\n".join([WORDS, WARPS, rows_text(texts, dtype.name), RUN])
         (library,) = build([(text, QUICK)])
-        self._run, self._threads, self._stored = library.nd_run, 1, []
+        self._run, self._greatest = library.nd_run, library.nd_greatest
+        self._threads, self._stored = 1, []

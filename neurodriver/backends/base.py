@@ -297,6 +297,17 @@ class Queueing(Backend, Protocol):
 
 
 @runtime_checkable
+class Followed(Backend, Protocol):
+    """A backend that takes work to begin behind a call, before the host has waited for the call."""
+
+    def follow(self, work: Callable[[], None]) -> None:
+        """Do something as soon as the next call has begun, if it has all steps that are asked for.
+
+        What it begins on the device waits for the call.
+        """
+
+
+@runtime_checkable
 class Ahead(Backend, Protocol):
     """A backend that can begin a call before the rows of the last one are here.
 
@@ -304,13 +315,12 @@ class Ahead(Backend, Protocol):
     ----------
     device_seconds : float
         What the completed calls took, without the host.
+    completed : int
+        Number of completed calls; at most two more are in flight.
     """
 
     device_seconds: float
-
-    @property
-    def completed(self) -> int:
-        """Number of completed calls; at most two more are in flight."""
+    completed: int
 
     def begin(self, first: int, steps: int) -> int:
         """Begin what ``run`` does; return how many steps it takes."""

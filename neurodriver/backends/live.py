@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ..model.synapse_texts import SynapseTexts
     from ..plan.arrays import Key, Owner
     from ..plan.sums.gather import Gather
-    from .synapse_sets import SynapsePlace
+    from .synapse_place import SynapsePlace
 
 At = slice | NDArray[np.int64]
 """Elements of an array."""

@@ -3,7 +3,8 @@
  * The synapses of a target are one after the other, as a row is. On a CPU one thread computes a row. On a
  * GPU the threads of a warp share a row. All that is summed is a multiple of 2^-40, as an integer. So no
  * order of additions changes a bit. The text that pastes this in first defines ND_FN and `nd_whole`, a real
- * number in multiples of 2^-40, rounded; and `nd_total`, the sum over the threads that share a row. */
+ * number in multiples of 2^-40, rounded; `nd_total`, the sum over the threads that share a row; and
+ * `nd_greatest_of`, the greatest number of these threads. */
 typedef double real;
 
 struct nd_synapses {
@@ -30,4 +31,32 @@ ND_FN void nd_store_sent(const nd_synapses &s, long long p, real value)
     if (!s.place) return;
     const int at = s.place[p];
     for (long long i = 0; i < s.copies_sent; ++i) s.sent[i][at] = (nd_state)value;
+}
+
+/* Units of a population in a copy, and where the greatest value of a state is kept. */
+struct nd_units {
+    const nd_state *values;
+    long long count;
+    real *greatest;
+};
+
+enum { ND_VALUES = 8 };         /* that a thread loads before it compares them */
+
+/* Find the greatest value of some units, which `lanes` threads share. */
+ND_FN void nd_find_greatest(const nd_units &units, int lane, int lanes)
+{
+    real most = (real)units.values[0];
+    for (long long i = lane; i < units.count; i += ND_VALUES * lanes) {
+        nd_state value[ND_VALUES];
+        ND_UNROLL
+        for (int k = 0; k < ND_VALUES; ++k) {
+            const long long at = i + k * lanes;
+            value[k] = units.values[at < units.count ? at : 0];
+        }
+        ND_UNROLL
+        for (int k = 0; k < ND_VALUES; ++k)
+            if (most < (real)value[k]) most = (real)value[k];
+    }
+    most = nd_greatest_of(most);
+    if (lane == 0) *units.greatest = most;
 }

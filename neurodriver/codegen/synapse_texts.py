@@ -30,9 +30,16 @@ ND_FN long long nd_whole(double x)
     return (long long)(__builtin_fabs(n) < 0x1p52 ? (n + most) - most : n);
 }}
 ND_FN long long nd_total(long long x) {{ return x; }}
+ND_FN double nd_greatest_of(double x) {{ return x; }}
 """
 
 RUN_ON_HOST = """
+/* Find the greatest values of some units. */
+extern "C" void nd_greatest(const nd_units *units, long long count)
+{
+    for (long long i = 0; i < count; ++i) nd_find_greatest(units[i], 0, 1);
+}
+
 /* Run the texts of all sets, for the rows from `low` up to `high`. */
 extern "C" void nd_run(const nd_synapses *sets, const long long *begin, long long count,
                        long long low, long long high)
@@ -61,9 +68,21 @@ ND_FN long long nd_total(long long x)
     for (int lanes = 16; lanes; lanes /= 2) x += __shfl_xor_sync(0xffffffffu, x, lanes);
     return x;
 }
+ND_FN double nd_greatest_of(double x)
+{
+    for (int lanes = 16; lanes; lanes /= 2) x = fmax(x, __shfl_xor_sync(0xffffffffu, x, lanes));
+    return x;
+}
 """
 
 RUN_ON_DEVICE = """
+/* Find the greatest values of some units: a warp for each entry. */
+extern "C" __global__ void nd_greatest(const nd_units *units, long long count)
+{
+    const long long i = ((long long)blockIdx.x * blockDim.x + threadIdx.x) / 32;
+    if (i < count) nd_find_greatest(units[i], (int)(threadIdx.x % 32), 32);
+}
+
 /* Run texts of all sets: each warp takes a row. `nd_run_light` has only those texts that read no
  * vectors of sources: they take fewer registers, so more warps work at a time. */
 #define ND_RUN(name, run_row, blocks)                                                           \\
@@ -217,7 +236,7 @@ class _SynapseWriter(CText):
             lines.append(f"const nd_state *const *const nd_v = {table};")
         for side, name in read:
             lines += self._state(side, name)
-        given = (*texts.given, *texts.given_once)
+        given = (*texts.given, *texts.of_sets)
         for i, name in enumerate(given):
             if f"post_{name}" in words:
                 place = "nd_j" if name in texts.given else "0"
@@ -303,7 +322,7 @@ class _SynapseWriter(CText):
         """
         texts = self.texts
         known = {*FUNCTIONS, *texts.numbers, *texts.vectors, *texts.sums(self.text), "inputs"}
-        known |= {f"post_{one}" for one in (*texts.states, *texts.given, *texts.given_once)}
+        known |= {f"post_{one}" for one in (*texts.states, *texts.given, *texts.of_sets)}
         for one in _statements(body):
             if not isinstance(one, tree.Declaration) or not one.const or one.value is None:
                 continue

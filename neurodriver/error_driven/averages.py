@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from neurodriver.backends.synapse_sets import SynapseSet
+from neurodriver.backends.synapse_tables import SynapseSet
 
 from .layers import NetworkLayer
 from .network import Network

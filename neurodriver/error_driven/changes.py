@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from neurodriver.backends.synapse_sets import SynapseSet
+from neurodriver.backends.synapse_tables import SynapseSet
 from neurodriver.errors import RequestError, quoted
 from neurodriver.run.synapse_links import Linked, LinkedSets
 
@@ -182,15 +182,19 @@ class PathSynapses:
         """Let GPUs add up the changes of all ranks; call it when all ranks are about to."""
         self._linked.sets.add_over_ranks()
 
-    def learn(self, greatest: Reals) -> None:
+    def prepare(self) -> bool:
+        """Prepare `learn`; return whether it may begin while the last steps run."""
+        return self._linked.prepare(self._chosen(self._changes))
+
+    def learn(self, prepared: bool = False) -> None:
         """Begin to compute the changes that follow from the last trial, and add them up over items.
 
-        Parameters
-        ----------
-        greatest : (items, layers) float64
-            Greatest CaD of each layer before the last cycle.
+        ``prepared``: `prepare` has been called.
         """
-        self._run(self._changes, {"greatest": greatest})
+        if prepared:
+            self._linked.sets.run(self._chosen(self._changes), {})
+        else:
+            self._run(self._changes)
 
     def apply(self) -> None:
         """Begin to apply the changes to the linear weights and the averages of units."""
@@ -208,11 +212,15 @@ class PathSynapses:
         self._run(self._adapted, {"difference": difference})
 
     def _run(self, texts: Mapping[str, str], given: Mapping[str, Reals] | None = None) -> None:
-        """Run a text for each of some sets, or the text of lesioned sets that stands for it."""
-        if self._on:
-            others = {name: f"{text}{LESIONED}" for name, text in texts.items() if name in self._on}
-            texts = {**texts, **{n: one for n, one in others.items() if one in TEXTS.texts}}
-        self._linked.run(texts, given)
+        """Run a text for each of some sets."""
+        self._linked.run(self._chosen(texts), given)
+
+    def _chosen(self, texts: Mapping[str, str]) -> Mapping[str, str]:
+        """Return texts of sets; those of lesioned sets have others, which stand for these."""
+        if not self._on:
+            return texts
+        others = {name: f"{text}{LESIONED}" for name, text in texts.items() if name in self._on}
+        return {**texts, **{n: one for n, one in others.items() if one in TEXTS.texts}}
 
     def lesion(self, layer: NetworkLayer, on: Mapping[str, NDArray[np.bool_]]) -> None:
         """Leave out the synapses of units that are switched off.

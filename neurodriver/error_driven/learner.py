@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +19,8 @@ from .whole import Counts, real, whole
 
 if TYPE_CHECKING:
     from mpi4py.MPI import Intracomm
+
+    from neurodriver.run.state_reader import StateReader
 
 
 class Learner:
@@ -67,9 +70,32 @@ class Learner:
             )
             for name, layer in network.layers.items()
         }
-        self.trials = 0
+        self.trials, self._counted = 0, False
         judged = (name for name, layer in network.layers.items() if layer.learns_by_target)
         self.apart = {name: RunningVariance() for name in judged}
+
+    @contextmanager
+    def counting(
+        self, reader: StateReader, read: Callable[[], object]
+    ) -> Iterator[Callable[[], None] | None]:
+        """Give what may be called once the last cycles of a trial have begun; see `learn`.
+
+        It calls ``read``, which begins to read states, and begins to add up the changes. None where
+        this has to wait for the cycles. If the cycles fail, the changes are forgotten.
+        """
+        reader.prepare()
+
+        def count() -> None:
+            read()
+            self.synapses.learn(prepared=True)
+            self._counted = True
+
+        try:
+            yield count if self.synapses.prepare() else None
+        except BaseException:
+            if self._counted:
+                self._counted, self.synapses.changes = False, np.zeros(1, np.int64)
+            raise
 
     def learn(self, end: TrialEnd) -> list[str]:
         """Change weights and averages after a trial.
@@ -79,7 +105,9 @@ class Learner:
         list of str
             Layers whose strength of inhibition has changed.
         """
-        self.synapses.learn(end.greatest)
+        if not self._counted:
+            self.synapses.learn()
+        self._counted = False
         activity = whole(end.means).sum(axis=0)  # while a GPU computes
         if self.ranks.communicator is not None:
             activity = self._sum_over_ranks(self.ranks.communicator, activity)

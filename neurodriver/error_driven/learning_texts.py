@@ -46,9 +46,9 @@ _STEEP = """
     const real y = post.greatest > 0 ? fmin(post.CaD / post.greatest, 1) : 1;
     const real steep = post.greatest > 0 ? fmax(4 * y * (1 - y), rate_least) : 1;
 """
-"""It is small if CaD is near 0 or near ``greatest``, the greatest CaD of the layer.
+"""It is small if CaD is near 0 or near ``greatest``.
 
-It is 1 if no unit of the layer was active before the last cycle.
+This is the greatest CaD of the layer before the last cycle. If it is 0, the factor is 1.
 """
 
 _RATE = f"""
@@ -161,11 +161,11 @@ TEXTS = SynapseTexts(
     vectors={"bin_weights": BINS},
     states={
         "bins": BINS,
-        **dict.fromkeys(("LearnCaP", "LearnCaD", "CaP", "CaD", "BurstPrv", "ActM")),
+        **dict.fromkeys(("LearnCaP", "LearnCaD", "CaP", "CaD", "BurstPrv", "ActM", "CaDBefore")),
         **dict.fromkeys(state for state, _ in LEVELS.values()),
     },
     given=("difference",),
-    given_once=("greatest",),
+    greatest={"greatest": "CaDBefore"},
     texts={
         "cortex": SynapseText(
             _PRODUCT + _RATE + _CORTEX.format("product") + _BOUNDED, where=_ACTIVE

@@ -17,14 +17,11 @@ if TYPE_CHECKING:
 
 Reals = NDArray[np.float64]
 
-FIRST, LATER = ("CaDBefore",), ("ActBeforeM",)
-"""States of all units that are read: those that changes of weights wait for, and the others."""
+OF_ALL = ("ActBeforeM",)
+"""States of all units that are read."""
 
-TARGETS = ("ActM", "ActP", "ActBeforeP")
-"""States of layers with targets alone; they are read with the others."""
-
-Reads = Callable[[], Mapping[str, NDArray[Any]]]
-"""Waits for states that are on their way, and returns them."""
+OF_TARGETS = ("ActM", "ActP", "ActBeforeP")
+"""States of layers with targets alone."""
 
 
 class TrialEnd:
@@ -32,10 +29,9 @@ class TrialEnd:
 
     Parameters
     ----------
-    read_first : callable
-        Returns the states `FIRST` of all units, (items, units) each.
-    read_later : callable
-        Returns the states `LATER` of all units, and `TARGETS` of the units of layers with targets.
+    read : callable
+        Waits for the states and returns them, (items, units) each: `OF_ALL` of all units, and
+        `OF_TARGETS` of the units of layers with targets.
     first : sequence of int
         Number of the first unit of each layer, and the number of units.
     targets : mapping of str to (int, slice)
@@ -46,33 +42,21 @@ class TrialEnd:
 
     def __init__(
         self,
-        read_first: Reads,
-        read_later: Reads,
+        read: Callable[[], Mapping[str, NDArray[Any]]],
         first: Sequence[int],
         targets: Mapping[str, tuple[int, slice]],
         lesions: Lesions,
     ) -> None:
-        self._read_first, self._read_later = read_first, read_later
-        self._first, self._targets, self._lesions = first, targets, lesions
+        self._arrive, self._first, self._targets, self._lesions = read, first, targets, lesions
         self._counts = [max(count, 1) for count in lesions.counts.values()]
 
     @cached_property
-    def _before(self) -> Mapping[str, NDArray[Any]]:
-        return self._read_first()
-
-    @cached_property
     def _read(self) -> Mapping[str, NDArray[Any]]:
-        return self._read_later()
+        return self._arrive()
 
     def complete(self) -> None:
         """Wait for all states: the next step changes them."""
-        _ = self._before, self._read
-
-    @cached_property
-    def greatest(self) -> Reals:
-        """Greatest CaD of each layer before the last cycle, (items, layers)."""
-        found = np.maximum.reduceat(self._before["CaDBefore"], self._first[:-1], axis=1)
-        return found.astype(np.float64)
+        _ = self._read
 
     @cached_property
     def means(self) -> Reals:

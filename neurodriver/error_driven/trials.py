@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -38,7 +38,7 @@ from .network import Network
 from .neuron_text import NEVER
 from .shown import Showing
 from .starts import first_weights
-from .trial_end import FIRST, LATER, TARGETS, TrialEnd
+from .trial_end import OF_ALL, OF_TARGETS, TrialEnd
 
 if TYPE_CHECKING:
     from mpi4py.MPI import Intracomm
@@ -89,10 +89,9 @@ class Trials:
         judged = [one for one in layers if one.learns_by_target]
         places = zip(judged, _slices(judged), strict=True)
         self._targets = {one.name: (one.number, units) for one, units in places}
-        self._read = StateReader(self.lpu, FIRST)
-        later: dict[str, tuple[str, ...]] = dict.fromkeys(LATER, ())
-        later |= dict.fromkeys(TARGETS if judged else (), (*self._targets,))
-        self._read_later = StateReader(self.lpu, later)
+        read: dict[str, tuple[str, ...]] = dict.fromkeys(OF_ALL, ())
+        read |= dict.fromkeys(OF_TARGETS if judged else (), (*self._targets,))
+        self._read = StateReader(self.lpu, read)
         shows = [one for one in layers if not one.hidden]
         self._shows = dict(zip((one.name for one in shows), _slices(shows), strict=True))
         dtype = self.lpu.simulation.program.dtype
@@ -184,6 +183,10 @@ class Trials:
     @checked_arguments(count=whole_number)
     def cycle(self, count: int = 1) -> None:
         """Run ``count`` cycles of the present trial; those of its interval are the first."""
+        self._cycle(count)
+
+    def _cycle(self, count: int, behind: Callable[[], None] | None = None) -> None:
+        """Run cycles, and then do the work ``behind`` them; see `Behind`."""
         self._forget_end()
         begin, end = self.lpu.step, self.lpu.step + count
         for one in self._context:
@@ -191,7 +194,7 @@ class Trials:
             if begin < due <= end:
                 self.lpu.advance(due - self.lpu.step)
                 self._send_context(one)
-        self.lpu.advance(end - self.lpu.step)
+        self.lpu.simulation.advance(end - self.lpu.step, work=behind)
 
     @checked_arguments(learn=truth)
     def trial(self, shown: Mapping[str, ArrayLike], learn: bool = True) -> dict[str, Any]:
@@ -211,7 +214,9 @@ class Trials:
             `statistics`. With several items the values are arrays (items,).
         """
         self.begin(shown)
-        self.cycle(self.network.interval + self.network.cycles)
+        whole = self.network.interval + self.network.cycles
+        with self.learner.counting(self._read, self.states) as count:
+            self._cycle(whole, count if learn else None)
         self.end(learn)
         found = self.statistics()
         return found if self.items else {n: float(values[0]) for n, values in found.items()}
@@ -275,9 +280,9 @@ class Trials:
     def states(self) -> TrialEnd:
         """Return the states that learning and statistics read."""
         if self._end is None:
-            first, later = self._read.begin(), self._read_later.begin()
-            read = (lambda: self._of_items(first.finish()), lambda: self._of_items(later.finish()))
-            self._end = TrialEnd(*read, self._first, self._targets, self.lesions)
+            begun = self._read.begin()
+            read = lambda: self._of_items(begun.finish())  # noqa: E731
+            self._end = TrialEnd(read, self._first, self._targets, self.lesions)
         return self._end
 
     def _forget_end(self) -> None:

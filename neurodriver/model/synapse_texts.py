@@ -79,6 +79,9 @@ class SynapseTexts:
         Numbers of each target that the caller gives: ``post.x``.
     given_once : tuple of str
         The same for numbers that all targets of a set have in common.
+    greatest : mapping of str to str
+        Name -> state that is no vector: ``post.name`` is the greatest value of the state among all
+        targets of the set, in the same copy.
 
     Raises
     ------
@@ -94,6 +97,7 @@ class SynapseTexts:
     states: Mapping[str, int | None] = field(default_factory=dict)
     given: tuple[str, ...] = ()
     given_once: tuple[str, ...] = ()
+    greatest: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         faults: list[str] = []
@@ -106,6 +110,11 @@ class SynapseTexts:
     def elements(self) -> tuple[tuple[str, int], ...]:
         """States with their numbers of elements; 1 of those that are no vectors."""
         return tuple((name, size or 1) for name, size in self.states.items())
+
+    @property
+    def of_sets(self) -> tuple[str, ...]:
+        """Names of numbers that all targets of a set have in common."""
+        return *self.given_once, *self.greatest
 
     @property
     def width(self) -> int:
@@ -128,6 +137,11 @@ class SynapseTexts:
         for side in SIDES:
             yield from ((side, one) for one in self.states if f"{side}_{one}" in words)
 
+    def greatest_of(self, name: str) -> list[str]:
+        """Return the names in ``greatest`` that a text reads."""
+        words = used(self.body(name).node, *(one.node for one in self.conditions(name)))
+        return [one for one in self.greatest if f"post_{one}" in words]
+
     def is_light(self, name: str) -> bool:
         """Whether a text reads no vectors of the sources, which take many registers of a GPU."""
         return not any(side == "pre" and self.states[one] for side, one in self.read(name))
@@ -135,7 +149,8 @@ class SynapseTexts:
     def of_copies(self, name: str) -> bool:
         """Whether a text runs for each copy: it reads states, or numbers of the copy."""
         words = used(self.body(name).node)
-        return any(self.read(name)) or not words.isdisjoint(self.kept)
+        of_copy = [*self.kept, *(f"post_{one}" for one in self.greatest)]
+        return any(self.read(name)) or not words.isdisjoint(of_copy)
 
     def body(self, name: str) -> Checked:
         """Return the tree of a text, without the sums at its beginning."""
@@ -190,7 +205,7 @@ class SynapseTexts:
         for side in SIDES:
             for name, size in self.states.items():
                 found[f"{side}_{name}"] = _fixed("state of a unit", size)
-        given = (*self.given, *self.given_once)
+        given = (*self.given, *self.of_sets)
         found |= {f"post_{name}": _fixed("number of the target") for name in given}
         own = (*self.own, *self.kept, "changed")
         return found | {n: Symbol("number of the synapse", writable=True) for n in own}

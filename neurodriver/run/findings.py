@@ -108,17 +108,23 @@ class CopyWatches:
         for watch, one in zip(self._watches, copies, strict=True):
             watch.begin_run(one)
 
-    def check(self, backend: Backend, step: int | None = None) -> None:
+    def begin(self, step: int) -> None:
+        """Begin to read what synapses will have counted when a step is done, see `check`."""
+        if step - self._checked > 1:
+            self._counts.begin()
+
+    def check(self, backend: Backend, step: int | None = None, begun: bool = False) -> None:
         """Look at what the completed calls have found in any copy.
 
         With a step, these are all calls: look at what synapses have counted, too, but not after
-        each of single steps.
+        each of single steps. ``begun``: `begin` was called when these calls had begun.
         """
         for watch, one in zip(self._watches, self._copies(backend), strict=True):
             watch.check(one)
         if step is not None:
             if step - self._checked > 1:
-                self._counts.begin()
+                if not begun:
+                    self._counts.begin()
                 for watch in self._watches:
                     watch.check_synapses(step)
             self._checked = step

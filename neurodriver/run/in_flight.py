@@ -9,10 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..backends.base import Ahead, Backend
+from ..backends.base import Ahead, Backend, Followed
 from ..profiling.phases import Off, Profile
 from ..recorders.base import Block, Recorder
 from ..recorders.writer import Writer
+from .behind import Behind
 from .execution import RecorderFeed
 
 
@@ -42,6 +43,8 @@ class CallsInFlight:
 
     It does not where a user's code or another process ``waits`` for the rows of each call.
 
+    With ``follows``, a device gets what comes behind the last call as soon as the call has begun.
+
     Attributes
     ----------
     ahead : Ahead or None
@@ -52,13 +55,19 @@ class CallsInFlight:
     """
 
     def __init__(
-        self, backend: Backend, feeds: Sequence[RecorderFeed], waits: bool, profile: Profile | Off
+        self,
+        backend: Backend,
+        feeds: Sequence[RecorderFeed],
+        waits: bool,
+        profile: Profile | Off,
+        follows: bool = False,
     ) -> None:
         self._backend, self._feeds, self._profile = backend, feeds, profile
         for feed in feeds:
             feed.bind(backend)
         waits = waits or not feeds
         waits = waits or any(feed.recorder.per_step or feed.waits for feed in feeds)
+        self._followed = backend if follows and isinstance(backend, Followed) else None
         self.ahead: Ahead | None = None
         if not waits and isinstance(backend, Ahead):
             self.ahead = backend
@@ -68,8 +77,10 @@ class CallsInFlight:
             0.0  # when the last call did; seconds of a device until then
         )
 
-    def begin(self, first: int, steps: int) -> int:
+    def begin(self, first: int, steps: int, last: Behind) -> int:
         """Advance up to ``steps`` steps, or begin to; return how many."""
+        if self._followed is not None and first + steps == last.end:
+            self._followed.follow(last.begin)
         backend, at = self._backend, 0
         for feed in self._feeds:
             count = len(feed.probes)

@@ -29,6 +29,7 @@ from ..recorders.base import Recorder
 from ..recorders.writer import Writer
 from ..state.late import LateArrivals
 from ..state.sent import Ports
+from .behind import Behind, Work
 from .call_length import CallLength
 from .copies import Copied, copies_of
 from .execution import InputFeed, RecorderFeed
@@ -155,7 +156,8 @@ class Simulation:
     def _make_calls(self, stepwise: bool, feeds: list[RecorderFeed]) -> None:
         self._stepwise = stepwise
         waits = stepwise or self._inputs.longest == 1 or bool(self.exchange and self.exchange.waits)
-        self.calls = CallsInFlight(self.backend, feeds, waits or self._findings.waits, self.profile)
+        follows, waits = not (stepwise or self.exchange), waits or self._findings.waits
+        self.calls = CallsInFlight(self.backend, feeds, waits, self.profile, follows)
         self._inputs.draw_in_threads(self.backend, self.calls.ahead is not None)
         most = min(self._inputs.longest, self._findings.longest)
         self.length = CallLength(self.backend, self.calls, feeds, most, bool(self.exchange))
@@ -215,23 +217,30 @@ class Simulation:
         self.queued.begin_run(self.backend, self._findings, any(works))
         self.started = True
 
-    def advance(self, steps: int, progress: Progress = None, ending: Ending = None) -> None:
-        """Advance steps; ``progress`` gets how many each call has done; ``ending`` ends them."""
+    def advance(
+        self, steps: int, progress: Progress = None, ending: Ending = None, work: Work | None = None
+    ) -> None:
+        """Advance steps; ``progress`` gets how many each call has done; ``ending`` ends them.
+
+        `Behind` says when the ``work`` is done that follows them.
+        """
         check_steps(self.program.gathers.values(), self.step + steps, self.program.dt)
-        if progress is None and ending is None and self.queued.begin(self, steps):
+        alone = progress is None and ending is None and work is None
+        if alone and self.queued.begin(self, steps):
             return
         self.pools.begin()
         if not self.started:
             self.start()
         with ending or boundary_of(self.backend, self.calls) as self.boundary:
-            self._advance_to(self.step + steps, progress, self.boundary)
+            last = Behind(self.step + steps, self._findings, work)
+            self._advance_to(last, progress, self.boundary)
 
-    def _advance_to(self, end: int, progress: Progress, boundary: StepBoundary) -> None:
-        while self.step < end and not boundary.asked:
-            limit = self.length.steps(self.step, end - self.step)
+    def _advance_to(self, last: Behind, progress: Progress, boundary: StepBoundary) -> None:
+        while self.step < last.end and not boundary.asked:
+            limit = self.length.steps(self.step, last.end - self.step)
             if self.exchange is not None:
                 limit = min(limit, self.exchange.left(self.step))
-            done = self._call(limit)
+            done = self._call(limit, last)
             if self._broken is not None:
                 raise self._broken
             if self.exchange is not None and self.exchange.due(self.step):
@@ -242,8 +251,9 @@ class Simulation:
             if progress is not None:
                 progress(done)
         self.complete_calls()
-        self._findings.check(self.backend, self.step)
+        last.check(self.backend, self.step)
         boundary.reached()
+        last.completed(self.step)
 
     def complete_calls(self) -> None:
         """Wait for all calls that have begun; recorders get what they have recorded."""
@@ -255,12 +265,12 @@ class Simulation:
         if self._inside:
             raise NeurodriverError("LPU: interrupted within a step; make a new LPU to run again")
 
-    def _call(self, steps: int) -> int:
+    def _call(self, steps: int, last: Behind) -> int:
         self.check_whole()
         first = self.step
         steps = 1 if phases_done(self.backend) else self.prepare(steps)
         self._inside = True
-        done = self.calls.begin(first, steps)
+        done = self.calls.begin(first, steps, last)
         self.step, self._inside = self.step + done, self._stepwise
         while self.calls.due:
             self._complete(self._writer)
@@ -317,19 +327,9 @@ class Simulation:
             for one in self._inputs.inputs if self.started else []:
                 stack.callback(one.end_run, self.step)
             if writer is not None:
-                stack.callback(self._close_writer, writer)
+                stack.callback(_close_writer, self, writer)
             stack.callback(self.queued.end_run, self.backend)
             self.started = False
-
-    @phased("close recordings")
-    def _close_writer(self, writer: Writer[Recorder]) -> None:
-        try:
-            with contextlib.ExitStack() as stack:
-                stack.callback(writer.close)
-                while self.calls:
-                    self.calls.complete(writer)
-        finally:
-            self._failed = self._failed or writer.failed
 
     def close(self) -> None:
         """Close recordings and inputs and end the threads."""
@@ -344,6 +344,17 @@ class Simulation:
             profile, self.profile = self.profile, OFF
             if profile.on and self.step and isinstance(self.backend, Timed):
                 profile.measure(partial(measured, self.backend, self.program, self.step))
+
+
+@phased("close recordings")
+def _close_writer(one: Simulation, writer: Writer[Recorder]) -> None:
+    try:
+        with contextlib.ExitStack() as stack:
+            stack.callback(writer.close)
+            while one.calls:
+                one.calls.complete(writer)
+    finally:
+        one._failed = one._failed or writer.failed
 
 
 def _culprit(one: Simulation, failed: Recorder | None) -> str | None:

@@ -187,9 +187,16 @@ class StateReader:
         """
         return self.begin().finish()
 
+    def prepare(self) -> tuple[dict[str, NameLayout], StateReads | None]:
+        """Look up where all values are, unless this was done before."""
+        found: tuple[dict[str, NameLayout], StateReads | None] = self._found.get(
+            self.lpu.simulation.program, "reads", self._prepared
+        )
+        return found
+
     def begin(self) -> PendingRead:
         """Begin to read; `finish` does not wait for work that a GPU gets later."""
-        layouts, reads = self._found.get(self.lpu.simulation.program, "reads", self._prepared)
+        layouts, reads = self.prepare()
         return PendingRead(self, layouts, reads.begin() if reads else list)
 
     def _prepared(self) -> tuple[dict[str, NameLayout], StateReads | None]:

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..backends.base import Backend
-from ..backends.synapse_sets import SynapseSet, SynapseSets
+from ..backends.synapse_sets import SynapseSets
+from ..backends.synapse_tables import SynapseSet
 from ..circuit.plastic import learning_connections
 from ..errors import NeurodriverError, quoted
 from ..model.synapse_texts import SynapseTexts
@@ -86,6 +87,7 @@ class LinkedSets:
         self._found = ProgramCache()
         self._bound_to: Program | None = None
         self._sent: Addresses = {}
+        self._together = True
 
     def _backends(self) -> list[Backend]:
         """Return the backends of all copies, when no call is in flight."""
@@ -96,7 +98,24 @@ class LinkedSets:
 
     def run(self, texts: Mapping[str, str], given: Mapping[str, Reals] | None = None) -> None:
         """Run a text for each of some sets; see `SynapseSets.run`."""
+        self._bring()
+        self._apart()
+        self.sets.run(texts, given or {})
+        self._apart()
+
+    def prepare(self, texts: Mapping[str, str]) -> bool:
+        """Prepare a run of texts; return whether ``sets.run`` may be called behind steps.
+
+        It may be called when these steps have begun, see `Simulation.advance`.
+        """
+        self._bring()
+        self.sets.prepare(texts)
+        return self._together
+
+    def _bring(self) -> None:
+        """Let the sets know where the program has what they read and set."""
         backends = self._backends()
+        self._together = backends[0] is self._first
         program = self._lpu.simulation.program
         found = self._found.get(program, "weights", lambda: self._weights(program, backends[0]))
         sent = {
@@ -106,16 +125,13 @@ class LinkedSets:
         if self._bound_to is not program or self._sent != sent:
             self._bound_to, self._sent = program, sent
             self._bind(backends, {name: places for name, (_, places) in found.items()}, sent)
-        self._apart(backends)
-        self.sets.run(texts, given or {})
-        self._apart(backends)
 
-    def _apart(self, backends: Sequence[Backend]) -> None:
+    def _apart(self) -> None:
         """Wait for all work of a GPU where the circuit was compiled anew.
 
         Then texts are in another stream than the steps, and neither waits for the other.
         """
-        if backends[0] is not self._first:
+        if not self._together:
             self.sets.place.synchronize()
 
     def _bind(

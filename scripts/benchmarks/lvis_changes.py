@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from neurodriver.backends.cpu.synapse_place import HostSynapses
-from neurodriver.backends.synapse_sets import SynapsePlace, SynapseSet, SynapseSets
+from neurodriver.backends.synapse_place import SynapsePlace
+from neurodriver.backends.synapse_sets import SynapseSets
+from neurodriver.backends.synapse_tables import SynapseSet
 from neurodriver.error_driven.changes import bin_weights, rule_of
 from neurodriver.error_driven.learning_texts import TEXTS
 from neurodriver.error_driven.network import Network

@@ -55,6 +55,30 @@ def test_items_have_the_states_that_they_have_alone() -> None:
         assert np.array_equal(sums[ends], change) and np.abs(change).max() > 0  # type: ignore[arg-type]
 
 
+def test_a_trial_that_fails_changes_no_weight() -> None:
+    """A GPU adds up changes before the host knows that the last cycles have failed."""
+    given, found = {"Input": UNITS, "Output": UNITS[::-1]}, []
+    for fails in (False, True):
+        with Trainer(side_by_side(), items=4) as sim:
+            sim.begin(given)
+            sim.cycle(sim.network.cycles)
+            before = sim.path(*PATHS[0])
+            if fails:
+                with (
+                    pytest.raises(ZeroDivisionError),
+                    sim.learner.counting(sim._read, sim.states) as count,
+                ):
+                    assert count is not None
+                    count()
+                    assert sim.synapses.changes.any()
+                    raise ZeroDivisionError
+                assert not sim.synapses.changes.any()
+            sim.end()
+            found.append(sim.path(*PATHS[0]))
+            assert (found[-1] != before).any()
+    assert np.array_equal(*found)
+
+
 def test_what_items_are_shown() -> None:
     """An environment may yield all items at once; what does not fit is told."""
     with Trainer(side_by_side(), items=2) as sim:

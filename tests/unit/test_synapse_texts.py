@@ -19,7 +19,8 @@ from synapse_texts_on_cpu import WarpSynapses
 from neurodriver.backends.cpu import synapse_place as host_place
 from neurodriver.backends.cpu.synapse_place import HostSynapses
 from neurodriver.backends.cuda import peer_counts, synapse_place
-from neurodriver.backends.synapse_sets import SynapseSet, SynapseSets
+from neurodriver.backends.synapse_sets import SynapseSets
+from neurodriver.backends.synapse_tables import SynapseSet
 from neurodriver.errors import ModelError, NeurodriverError
 from neurodriver.model.synapse_texts import UNIT, SynapseText, SynapseTexts
 
@@ -31,6 +32,7 @@ TEXTS = SynapseTexts(
     states={"v": 3, "x": None},
     given=("factor",),
     given_once=("most",),
+    greatest={"peak": "x"},
     texts={
         "learn": SynapseText(
             """
@@ -39,7 +41,7 @@ TEXTS = SynapseTexts(
             trace += share * (product - trace);
             const real bound = fmin(post.factor, post.most);  // it is equal for all synapses
             const real round = pre.x, apart = post.x - round;
-            add(rate * trace * bound * (1 + apart));
+            add(rate * trace * bound * (1 + apart) * (post.x < post.peak ? 1 : 0.5));
             """,
             where="post.x > 0.6",
         ),
@@ -112,6 +114,7 @@ def expected(example: Example) -> dict[str, np.ndarray]:
             trace[copy] = np.where(runs, trace[copy] + 0.25 * (product - trace[copy]), trace[copy])
             factor = np.minimum(example.factor[copy], MOST[copy])[post]
             change = 0.3 * trace[copy] * factor * (1 + b[3][post] - a[3][pre])
+            change *= np.where(post == b[3].argmax(), 0.5, 1.0)
             counts += np.where(runs, np.rint(change / UNIT), 0).astype(np.int64)
     changed = counts * UNIT
     moved = np.bincount(post, counts != 0, TARGETS)
@@ -178,6 +181,26 @@ def test_faults_of_texts(text: SynapseText, message: str) -> None:
         SynapseTexts(**shared, texts={"wrong": text})
 
 
+@pytest.mark.parametrize("place", [HostSynapses, WarpSynapses])
+@pytest.mark.parametrize("units", [1, 31, 32, 257, 1000])
+def test_greatest_value_of_a_population(place: Any, units: int) -> None:
+    """Wherever it is; of each copy its own."""
+    texts = SynapseTexts(
+        own=("weight",), states={"x": None}, greatest={"peak": "x"},
+        texts={"take": SynapseText("add(post.peak);")},
+    )  # fmt: skip
+    rng, places = np.random.default_rng(units), np.unique([0, units // 2, units - 1])
+    for at in places:
+        x = -rng.random((COPIES, units)).astype(np.float32)
+        x[:, at] = [0.5, -1e-9]
+        one = SynapseSet(np.arange(units + 1), np.zeros(units, int), {"weight": np.ones(units)}, {})
+        sets = SynapseSets(place(texts, x.dtype, 1), texts, {"a": one}, COPIES, units)
+        where = np.array([[[x.ctypes.data], [row.ctypes.data]] for row in x], np.uint64)
+        sets.bind({"a": where}, {}, {})
+        sets.run({"a": "take"}, {})
+        assert (sets.counts == np.rint(x.max(axis=1).astype(float) / UNIT).sum()).all()
+
+
 class PretendedDevice:
     """A GPU whose memory is that of the host."""
 
@@ -238,9 +261,14 @@ def test_memory_of_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     warps, ended, kernels = WarpSynapses(TEXTS, np.dtype("float64"), 1), [], []
 
     def launched(device: Any, kernel: str, blocks: int, threads: int, values: Any, _: Any) -> None:
+        kernels.append(kernel)
+        if kernel == "nd_greatest":
+            units, count = values
+            assert 0 <= blocks * threads // 32 - count < threads // 32
+            warps._greatest(ct.c_void_p(units), ct.c_longlong(count))
+            return
         sets, begin, count = values
         rows = (ct.c_longlong * (count + 1)).from_address(begin)[count]
-        kernels.append(kernel)
         assert threads % 32 == 0 and 0 <= blocks * threads // 32 - rows < threads // 32
         given = ct.c_void_p(sets), ct.c_void_p(begin)
         warps._run(*given, *map(ct.c_longlong, (count, 0, rows)))
@@ -255,7 +283,8 @@ def test_memory_of_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     for name, values in ran(HostSynapses(TEXTS, np.dtype("float64"), 1), "float64")[1].items():
         assert values.tobytes() == found[name].tobytes(), name
-    assert kernels == ["nd_run", "nd_run", "nd_run_light", "nd_run_light"]
+    learns = ["nd_greatest", "nd_run"]
+    assert kernels == [*learns, *learns, "nd_run_light", "nd_run_light"]
     example.sets.close()
     example.sets.close()
     assert ended == [1]

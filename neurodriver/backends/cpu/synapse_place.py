@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ...codegen.synapse_texts import host_text
 from ...model.synapse_texts import SynapseTexts
 from ...native.compiler import build
-from ..synapse_sets import Stored
+from ..synapse_place import Stored
 
 THREAD_WORTH = 1 << 18
 """Synapses, times copies, that are worth a thread."""
@@ -52,12 +52,16 @@ class HostSynapses:
 
     def __init__(self, texts: SynapseTexts, dtype: np.dtype, threads: int) -> None:
         (library,) = build([(host_text(texts, dtype.name), ())])
-        self._run, self._threads = library.nd_run, threads
+        self._run, self._greatest, self._threads = library.nd_run, library.nd_greatest, threads
         self._stored: list[StoredOnHost] = []
 
     def store(self, values: NDArray[Any]) -> StoredOnHost:
         self._stored.append(StoredOnHost(values))
         return self._stored[-1]
+
+    def find_greatest(self, units: Stored, count: int) -> None:
+        """Find the greatest values, in one thread."""
+        self._greatest(ct.c_void_p(units.address), ct.c_longlong(count))
 
     def run(
         self, sets: Stored, begin: Stored, count: int, work: NDArray[np.int64], light: bool

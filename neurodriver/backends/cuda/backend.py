@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import replace
@@ -68,11 +68,14 @@ class CUDABackend:
         How many phases of the next step have been advanced already.
     device_seconds : float
         Time that launches took on the device so far, without queued ones.
+    completed : int
+        Number of completed calls.
     queued : QueuedCalls
         Calls that wait for another library on the device.
     """
 
     worker, peak_by = "warp", "a copy within the memory"
+    _behind: Callable[[], None] | None = None
 
     def __init__(
         self,
@@ -103,7 +106,7 @@ class CUDABackend:
             self.peers = Peers(self)
         self.plan = _planned(self, plan)
         self.threads = self.plan.warps
-        self.device_seconds, self._done, self._completed, self.phases_done = 0.0, 0, 0, 0
+        self.device_seconds, self._done, self.completed, self.phases_done = 0.0, 0, 0, 0
         with self.device.current():
             self.code = _built(self)
             self.twins = Twins(self.device, shared=gates)
@@ -198,14 +201,14 @@ class CUDABackend:
         """Let calls ask ``serve`` after each ``window`` steps, if they can."""
         return self.gates.set(window, serve, first)
 
-    @property
-    def completed(self) -> int:
-        return self._completed
+    def follow(self, work: Callable[[], None]) -> None:
+        self._behind = work
 
     def begin(self, first: int, steps: int, beside: bool = True) -> int:
         """Begin what ``run`` does; ``beside``: rows come to the host while the next call runs."""
         self.check_open()
-        steps, device = self.staging.most(steps), self.device
+        asked, steps, device = steps, self.staging.most(steps), self.device
+        behind, self._behind = self._behind if steps == asked else None, None
         lane = next(one for one in self._lanes if one not in self._in_flight)
         with device.current():
             if self._in_flight:
@@ -227,6 +230,9 @@ class CUDABackend:
         lane.steps = range(first, first + steps)
         self._in_flight.append(lane)
         self._done += steps
+        lane.followed = behind is not None
+        if behind is not None:
+            behind()
         return steps
 
     def run_phases(self, step: int, end: int) -> None:
@@ -259,7 +265,7 @@ class CUDABackend:
             collect()
         self.findings.take(lane.fault)
         self._found = lane.events.found(steps)
-        self._in_flight, self._completed = self._in_flight[1:], self._completed + 1
+        self._in_flight, self.completed = self._in_flight[1:], self.completed + 1
 
     def found(self, number: int) -> tuple[NDArray[np.integer], NDArray[np.int32]]:
         """Return steps and columns of the events of one table in the last call."""

@@ -37,6 +37,8 @@ class Lane:
         Functions that collect recorded rows.
     steps : range
         What the call advances.
+    followed : bool
+        Whether the stream has more work behind the call.
     fault : (copies * 8,) int64
         The record of the first value that is not finite (``plan.diagnostics``).
     """
@@ -51,7 +53,7 @@ class Lane:
         self.steps = range(0)
         self.fault = device.pinned(8 * copies, np.int64)
         self._histories = Histories(bindings)
-        self._beside = True
+        self._beside, self.followed = True, False
 
     def begin_receiving(self, beside: bool) -> None:
         """Begin to copy rows and numbers of events to the host.
@@ -79,7 +81,7 @@ class Lane:
             Where more spikes were on their way at once than there is room for.
         """
         self.here.synchronize()
-        if not self._beside:  # then it is the last of what the stream has
+        if not (self._beside or self.followed):  # then it is the last of what the stream has
             self._device.rests()
         self._histories.check()
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import NeurodriverError
-from ..synapse_sets import Stored
+from ..synapse_place import Stored
 from .device import LONG, POINTER, Device, Loaded, launch
 from .driver import DeviceError
 from .peers import PeerMemory, opened

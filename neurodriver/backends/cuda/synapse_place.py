@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from ...codegen.synapse_texts import device_text
 from ...model.synapse_texts import SynapseTexts
-from ..synapse_sets import Stored
+from ..synapse_place import Stored
 from .compiler import compile_cubin
-from .device import INT, POINTER, Device, Loaded, launch
+from .device import INT, LONG, POINTER, Device, Loaded, launch
 from .driver import DeviceError
 from .peer_counts import PeerCounts
 
@@ -69,12 +69,19 @@ class DeviceSynapses:
         self._stored: list[StoredOnDevice] = []
         with device.current():
             self._code = Loaded(device, compile_cubin(device_text(texts, dtype.name), device.arch))
-            self._run, self._run_light = map(self._code.function, ("nd_run", "nd_run_light"))
+            names = "nd_run", "nd_run_light", "nd_greatest"
+            self._run, self._run_light, self._greatest = map(self._code.function, names)
         self._peers: PeerCounts | None = None
 
     def store(self, values: NDArray[Any]) -> StoredOnDevice:
         self._stored.append(StoredOnDevice(self._device, values))
         return self._stored[-1]
+
+    def find_greatest(self, units: Stored, count: int) -> None:
+        """Begin to find the greatest values, with a warp for each."""
+        with self._device.current():
+            blocks, values = -(-count // (_THREADS // 32)), (units.address, count)
+            launch(self._device, self._greatest, blocks, _THREADS, values, (POINTER, LONG))
 
     def run(
         self, sets: Stored, begin: Stored, count: int, work: NDArray[np.int64], light: bool
