@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ctypes as ct
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Any
 
@@ -14,12 +15,20 @@ from numpy.typing import NDArray
 from ..errors import CompileError
 from ..native.compiler import build
 from ..native.headers import header
+from ..system import cores
 
-Events = tuple[NDArray[np.float64], NDArray[np.int32]]
+Times = NDArray[np.float64]
+Events = tuple[Times, NDArray[np.int32]]
 """Times in s, and columns."""
+
+Cut = tuple[int, int]
+"""Places in two lists."""
 
 MANY = 1 << 14
 """For at least so many events loops are compiled: they are several times faster than NumPy."""
+
+THREADS, EVENTS_WORTH = 4, 1 << 17
+"""Threads that merge, at most, and events that are worth a thread."""
 
 RUNS = 1 << 10
 """Runs of columns at most. They all may be passed at each step, but an array of all columns lies
@@ -104,12 +113,40 @@ def _together(
     other: tuple[Events, ColumnsOfPart],
     room: NDArray[np.int32],
 ) -> Events:
-    """Return the events of two lists; ``room`` has as many elements as both have events."""
-    count = len(one[0][0]) + len(other[0][0])
-    out = np.empty(count), np.empty(count, np.int32)
-    given = [columns.given(events) for events, columns in (one, other)]
-    loops.nd_merge_events(*given, *out, room)
+    """Return the events of two lists; ``room`` has as many elements as both have events.
+
+    Threads merge the events of different steps.
+    """
+    lists = one, other
+    cuts = [*_cuts(*(time for (time, _), _ in lists))]
+    out = np.empty(sum(cuts[-1])), np.empty(sum(cuts[-1]), np.int32)
+
+    def merge(begin: Cut, end: Cut) -> None:
+        given = [
+            columns.given((time[low:high], index[low:high]))
+            for ((time, index), columns), low, high in zip(lists, begin, end, strict=True)
+        ]
+        at = sum(begin)
+        loops.nd_merge_events(*given, out[0][at:], out[1][at:], room[at:])
+
+    if len(cuts) == 2:
+        merge(*cuts)
+        return out
+    with ThreadPoolExecutor(len(cuts) - 1, "neurodriver-merge") as pool:
+        for _ in pool.map(merge, cuts[:-1], cuts[1:]):  # compiled code holds no lock of Python
+            pass
     return out
+
+
+def _cuts(one: Times, other: Times) -> Iterator[Cut]:
+    """Yield where in two lists the events of each thread begin, and where the last ones end."""
+    longer, whole = max(one, other, key=len), (len(one), len(other))
+    threads = max(1, min(THREADS, cores(), sum(whole) // EVENTS_WORTH))
+    yield 0, 0
+    for number in range(1, threads):
+        time = longer[number * len(longer) // threads]  # all events of a step are of one thread
+        yield int(np.searchsorted(one, time)), int(np.searchsorted(other, time))
+    yield whole
 
 
 @cache

@@ -28,11 +28,12 @@ def parts_of(
     return out
 
 
+@pytest.mark.parametrize("worth", [1 << 17, 1])
 @pytest.mark.parametrize("loops", ["runs", "places", "numpy"])
 @pytest.mark.parametrize("dealt", ["side by side", "at random"])
 @pytest.mark.parametrize(("parts", "events"), [(1, 40_000), (2, 40_000), (5, 40_000), (3, 100)])
 def test_order_of_the_whole(
-    parts: int, events: int, dealt: str, loops: str, monkeypatch: pytest.MonkeyPatch
+    parts: int, events: int, dealt: str, loops: str, worth: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rng = np.random.default_rng(parts)
     key = np.unique(rng.integers(0, 3_000_000 * 300, events))  # steps from 3,000,000,000 on
@@ -41,6 +42,8 @@ def test_order_of_the_whole(
     if dealt == "side by side":
         of = np.repeat(rng.permutation(30) % parts, 10)
     monkeypatch.setattr(event_merge, "RUNS", 1 << 10 if loops == "runs" else 0)
+    monkeypatch.setattr(event_merge, "EVENTS_WORTH", worth)
+    monkeypatch.setattr(event_merge, "cores", lambda: 3)
     if loops != "numpy":
         monkeypatch.setattr(event_merge, "MANY", 1)
         assert event_merge._compiled() is not None
@@ -49,6 +52,19 @@ def test_order_of_the_whole(
     time, index = merged(parts_of(step * DT, column, of))
     assert time.tobytes() == (step * DT).tobytes()
     assert index.tobytes() == column.tobytes()
+
+
+def test_threads_share_no_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither where a list has fewer steps than there are threads, nor where one is empty."""
+    monkeypatch.setattr(event_merge, "EVENTS_WORTH", 1)
+    monkeypatch.setattr(event_merge, "cores", lambda: 4)
+    steps = np.repeat([0.0, 1.0, 2.0], [5, 1, 30])
+    for other in (np.zeros(0), np.repeat([1.0, 2.0], [40, 2])):
+        cuts = [*event_merge._cuts(steps, other)]
+        assert len(cuts) == 5 and cuts[0] == (0, 0) and cuts[-1] == (len(steps), len(other))
+        for (a, b), (c, d) in pairwise(cuts):
+            assert a <= c and b <= d
+            assert not {*steps[a:c], *other[b:d]} & {*steps[:a], *other[:b]}
 
 
 def test_no_events() -> None:
