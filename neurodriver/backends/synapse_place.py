@@ -8,6 +8,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+ALONE, PACKS, ADDS = range(3)
+"""How a run takes part in adding up the counts of several GPUs: not at all, or it packs what it has
+counted for the others, or it adds what the others have packed before. ``packed_counts.cuh``."""
+
 
 class Stored(Protocol):
     """An array in the memory of a place."""
@@ -41,7 +45,13 @@ class SynapsePlace(Protocol):
         """
 
     def run(
-        self, sets: Stored, begin: Stored, count: int, work: NDArray[np.int64], light: bool
+        self,
+        sets: Stored,
+        begin: Stored,
+        count: int,
+        work: NDArray[np.int64],
+        light: bool,
+        share: int = ALONE,
     ) -> None:
         """Run the texts of some sets, or begin to: all that is read later is complete.
 
@@ -57,6 +67,9 @@ class SynapsePlace(Protocol):
             Synapses before each row.
         light : bool
             Whether no text reads vectors of the sources.
+        share : {ALONE, PACKS, ADDS}
+            Whoever packs has called `reach` before, and whoever adds knows that all others are
+            about to.
         """
 
     def wait(self) -> None:
@@ -71,23 +84,17 @@ class SynapsePlace(Protocol):
     def synchronize(self) -> None:
         """Wait until all that uses the memory is done, also what others have begun."""
 
-    def offer(self, counts: Stored, marks: Stored, first: NDArray[np.int64], ranks: int) -> bytes:
-        """Return how places of other ranks reach what is packed; empty where they cannot.
+    def offer(self, rows: int, synapses: int, ranks: int) -> bytes:
+        """Return how places of other ranks reach where they pack; empty where they cannot.
 
         Parameters
         ----------
-        counts : Stored of (synapses,) int64
-        marks : Stored of (rows,) int32
-            Which rows may have counts other than 0.
-        first : (rows + 1,) int64
-            Where the synapses of each row begin.
+        rows, synapses : int
+            Of all sets.
         """
 
     def reach(self, offers: Sequence[bytes], own: int) -> bool:
         """Open what all ranks offer, of which this is number ``own``; return whether it can."""
-
-    def add(self) -> None:
-        """Begin to add up the counts of all ranks, which begin the same."""
 
     def close(self) -> None:
         """Give the memory back."""

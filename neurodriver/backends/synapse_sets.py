@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..model.synapse_texts import SynapseTexts
-from .synapse_place import SynapsePlace
+from .synapse_place import ALONE, SynapsePlace
 from .synapse_tables import Addresses, Reals, SynapseSet, SynapseTables
 
 
@@ -87,19 +87,11 @@ class SynapseSets:
         """
         if self._reaches is None:
             ranks, own = communicator.Get_size(), communicator.Get_rank()
-            offer = self.place.offer(
-                self._tables.counts, self._tables.marks, self._tables.first_of_rows(), ranks
-            )
+            rows, synapses = self._tables.marks.nbytes // 4, self._tables.counts.nbytes // 8
+            offer = self.place.offer(rows, synapses, ranks)
             able = self.place.reach(communicator.allgather(offer), own)
             self._reaches = all(communicator.allgather(able))
         return self._reaches
-
-    def add_over_ranks(self) -> None:
-        """Begin to add up the counts of all ranks, whose GPUs reach the memory of each other.
-
-        The GPUs wait for each other there. So a rank calls it when all others are about to.
-        """
-        self.place.add()
 
     # -- texts ----------------------------------------------------------------------------------
 
@@ -111,7 +103,7 @@ class SynapseSets:
         """Make the tables of a run, unless there are some."""
         self._tables.prepare(texts)
 
-    def run(self, texts: Mapping[str, str], given: Mapping[str, Reals]) -> None:
+    def run(self, texts: Mapping[str, str], given: Mapping[str, Reals], share: int = ALONE) -> None:
         """Run a text for each of some sets, after the greatest values that they read are found.
 
         Parameters
@@ -121,6 +113,9 @@ class SynapseSets:
         given : mapping of str to array
             Numbers of targets that the texts read, (targets,) or (copies, targets); in place of
             targets the parts for those that are given once.
+        share : {ALONE, PACKS, ADDS}
+            How the run takes part in adding up the counts of ranks that reach each other, see
+            `SynapsePlace.run`.
         """
         if not texts:
             return
@@ -133,7 +128,7 @@ class SynapseSets:
         one = self._tables.prepare(texts)
         if one.units is not None:
             self.place.find_greatest(one.units, one.unit_count)
-        self.place.run(one.sets, one.begin, len(texts), one.work, one.light)
+        self.place.run(one.sets, one.begin, len(texts), one.work, one.light, share)
 
     def close(self) -> None:
         """Give the memory back."""

@@ -20,7 +20,7 @@ Addresses = Mapping[str, Words]
 
 _WORDS = (
     "first", "source", "own", "kept", "counts", "marks", "states", "given", "numbers", "sent",
-    "place", "copies", "copies_sent", "text",
+    "place", "copies", "copies_sent", "text", "row", "synapse",
 )  # fmt: skip
 """Members of ``nd_synapses``, 8 bytes each."""
 
@@ -144,12 +144,6 @@ class SynapseTables:
         for name in texts.kept if one.keeps else ():
             out[f"kept {name}"] = store(np.zeros((self._copies, m)))
         return out
-
-    def first_of_rows(self) -> NDArray[np.int64]:
-        """Return where the synapses of each row of all sets begin, and where the last ones end."""
-        sets = self._sets.items()
-        begins = [self._begin[name] + np.asarray(one.first[:-1], np.int64) for name, one in sets]
-        return np.concatenate([*begins, [self.counts.nbytes // 8]])
 
     def bind(self, states: Addresses, sent: Addresses, places: Mapping[str, Any]) -> None:
         """Say where the simulation has what texts read and send.
@@ -285,4 +279,6 @@ class SynapseTables:
             return self._copies if self.facts(text).of_copies else 1
         if member == "copies_sent":
             return len(sent.get(name, ()))
+        if member in ("row", "synapse"):
+            return int((self._first_row if member == "row" else self._begin)[name])
         return [*self._texts.texts].index(text)

@@ -22,6 +22,7 @@ struct nd_synapses {
     long long copies;
     long long copies_sent;
     long long text;                     /* which of the texts runs */
+    long long row, synapse;             /* its first one, among those of all sets */
 };
 
 ND_FN real nd_counted(long long n) { return (real)n * 0x1p-40; }

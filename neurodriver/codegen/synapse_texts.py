@@ -55,6 +55,7 @@ extern "C" void nd_run(const nd_synapses *sets, const long long *begin, long lon
 
 DEVICE = """/* texts over synapses */
 #define ND_FN static __device__ __forceinline__
+#define ND_MEMBER __device__ __forceinline__
 #define ND_UNROLL _Pragma("unroll")
 #define ND_UNROLL_BY(count)
 ND_FN int nd_lane() { return (int)(threadIdx.x % 32); }
@@ -87,13 +88,17 @@ extern "C" __global__ void nd_greatest(const nd_units *units, long long count)
  * vectors of sources: they take fewer registers, so more warps work at a time. */
 #define ND_RUN(name, run_row, blocks)                                                           \\
     extern "C" __global__ void __launch_bounds__(128, blocks)                                   \\
-    name(const nd_synapses *sets, const long long *begin, int count)                            \\
+    name(const nd_synapses *sets, const long long *begin, int count,                            \\
+         const nd_packed *packed, int gpus, int how)                                            \\
     {                                                                                           \\
         const long long row = ((long long)blockIdx.x * blockDim.x + threadIdx.x) / 32;          \\
         if (row >= begin[count]) return;                                                        \\
         int i = 0;                                                                              \\
         while (row >= begin[i + 1]) ++i;                                                        \\
-        run_row(sets[i], (int)(row - begin[i]), (int)(threadIdx.x % 32), 32);                   \\
+        const int j = (int)(row - begin[i]);                                                    \\
+        if (how == ND_ADDS) nd_add_row(packed, gpus, sets[i], j);                               \\
+        run_row(sets[i], j, (int)(threadIdx.x % 32), 32);                                       \\
+        if (how == ND_PACKS) nd_pack_row(packed, gpus, sets[i], j);                             \\
     }
 ND_RUN(nd_run, nd_run_row, 4)
 ND_RUN(nd_run_light, nd_run_light_row, 6)
@@ -120,8 +125,9 @@ def device_text(texts: SynapseTexts, dtype: str) -> str:
     return "\n".join(
         [
             *(DEVICE, rows_text(texts, dtype), *_row("nd_run_light_row", light)),
+            header("codegen/simt/packed_counts.cuh"),
             RUN_ON_DEVICE,
-            *map(header, ("codegen/simt/packed_counts.cuh", "codegen/simt/count_kernels.cuh")),
+            header("codegen/simt/count_kernels.cuh"),
         ]
     )
 

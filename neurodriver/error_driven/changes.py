@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from neurodriver.backends.synapse_place import ADDS, ALONE, PACKS
 from neurodriver.backends.synapse_tables import SynapseSet
 from neurodriver.errors import RequestError, quoted
 from neurodriver.run.synapse_links import Linked, LinkedSets
@@ -178,27 +179,33 @@ class PathSynapses:
         """Whether the GPUs of all ranks can add up the changes; all ranks call it together."""
         return self._linked.sets.reaches(communicator)
 
-    def add_over_ranks(self) -> None:
-        """Let GPUs add up the changes of all ranks; call it when all ranks are about to."""
-        self._linked.sets.add_over_ranks()
-
     def prepare(self) -> bool:
         """Prepare `learn`; return whether it may begin while the last steps run."""
         return self._linked.prepare(self._chosen(self._changes))
 
-    def learn(self, prepared: bool = False) -> None:
+    def learn(self, reached: bool, prepared: bool = False) -> None:
         """Begin to compute the changes that follow from the last trial, and add them up over items.
 
-        ``prepared``: `prepare` has been called.
+        Parameters
+        ----------
+        reached : bool
+            Whether GPUs add up the changes of all ranks, see `reaches`.
+        prepared : bool
+            Whether `prepare` has been called.
         """
+        share = PACKS if reached else ALONE
         if prepared:
-            self._linked.sets.run(self._chosen(self._changes), {})
+            self._linked.sets.run(self._chosen(self._changes), {}, share)
         else:
-            self._run(self._changes)
+            self._run(self._changes, share=share)
 
-    def apply(self) -> None:
-        """Begin to apply the changes to the linear weights and the averages of units."""
-        self._run(self._applied)
+    def apply(self, reached: bool) -> None:
+        """Begin to apply the changes to the linear weights and the averages of units.
+
+        With ``reached``, GPUs add those of the other ranks before. Call it when all ranks are about
+        to.
+        """
+        self._run(self._applied, share=ADDS if reached else ALONE)
 
     def adapt(self, difference: Reals) -> None:
         """Change structural weights, and move the receivers towards their target averages.
@@ -211,9 +218,14 @@ class PathSynapses:
         """
         self._run(self._adapted, {"difference": difference})
 
-    def _run(self, texts: Mapping[str, str], given: Mapping[str, Reals] | None = None) -> None:
+    def _run(
+        self,
+        texts: Mapping[str, str],
+        given: Mapping[str, Reals] | None = None,
+        share: int = ALONE,
+    ) -> None:
         """Run a text for each of some sets."""
-        self._linked.run(self._chosen(texts), given)
+        self._linked.run(self._chosen(texts), given, share)
 
     def _chosen(self, texts: Mapping[str, str]) -> Mapping[str, str]:
         """Return texts of sets; those of lesioned sets have others, which stand for these."""

@@ -84,10 +84,11 @@ class Learner:
         this has to wait for the cycles. If the cycles fail, the changes are forgotten.
         """
         reader.prepare()
+        reached = self._reached()
 
         def count() -> None:
             read()
-            self.synapses.learn(prepared=True)
+            self.synapses.learn(reached, prepared=True)
             self._counted = True
 
         try:
@@ -105,13 +106,14 @@ class Learner:
         list of str
             Layers whose strength of inhibition has changed.
         """
+        reached = self._reached()
         if not self._counted:
-            self.synapses.learn()
+            self.synapses.learn(reached)
         self._counted = False
         activity = whole(end.means).sum(axis=0)  # while a GPU computes
         if self.ranks.communicator is not None:
-            activity = self._sum_over_ranks(self.ranks.communicator, activity)
-        self.synapses.apply()
+            activity = self._sum_over_ranks(activity, reached)
+        self.synapses.apply(reached)
         before, self.trials = self.trials, self.trials + self.items
         for averages, mean in zip(self.averages.values(), real(activity).tolist(), strict=True):
             averages.add_mean(mean / self.items)
@@ -137,18 +139,20 @@ class Learner:
         for name, one in self.apart.items():
             one.add(1 - found[f"{name}.correlation"])
 
-    def _sum_over_ranks(self, communicator: Intracomm, activity: Counts) -> Counts:
+    def _reached(self) -> bool:
+        """Whether GPUs add up the changes of all ranks; all ranks call it together."""
+        ranks = self.ranks.communicator
+        return ranks is not None and self.synapses.reaches(ranks)
+
+    def _sum_over_ranks(self, activity: Counts, reached: bool) -> Counts:
         """Return the sum of some counts over ranks; the changes of all ranks are added up, too.
 
-        GPUs add them up where they can, and this call tells that all ranks are about to. Else all
-        go in one message.
+        GPUs add up the changes where they can, and this call tells that all ranks are about to.
+        Else all go in one message.
         """
-        able = self.synapses.reaches(communicator)
-        changes = np.zeros(0, np.int64) if able else self.synapses.changes
+        changes = np.zeros(0, np.int64) if reached else self.synapses.changes
         total = self.ranks.total(np.concatenate([changes, activity]))
-        if able:
-            self.synapses.add_over_ranks()
-        else:
+        if not reached:
             self.synapses.changes = total[: len(changes)]
         return total[len(changes) :]
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..backends.base import Backend
+from ..backends.synapse_place import ALONE
 from ..backends.synapse_sets import SynapseSets
 from ..backends.synapse_tables import SynapseSet
 from ..circuit.plastic import learning_connections
@@ -96,11 +97,16 @@ class LinkedSets:
         simulation.complete_calls()
         return [copy.backend for copy in simulation.copies]
 
-    def run(self, texts: Mapping[str, str], given: Mapping[str, Reals] | None = None) -> None:
+    def run(
+        self,
+        texts: Mapping[str, str],
+        given: Mapping[str, Reals] | None = None,
+        share: int = ALONE,
+    ) -> None:
         """Run a text for each of some sets; see `SynapseSets.run`."""
         self._bring()
         self._apart()
-        self.sets.run(texts, given or {})
+        self.sets.run(texts, given or {}, share)
         self._apart()
 
     def prepare(self, texts: Mapping[str, str]) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes as ct
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from functools import partial
 from itertools import pairwise
 from threading import Barrier
 from types import SimpleNamespace
@@ -19,6 +18,7 @@ from synapse_texts_on_cpu import WarpSynapses
 from neurodriver.backends.cpu import synapse_place as host_place
 from neurodriver.backends.cpu.synapse_place import HostSynapses
 from neurodriver.backends.cuda import peer_counts, synapse_place
+from neurodriver.backends.synapse_place import ADDS, ALONE, PACKS
 from neurodriver.backends.synapse_sets import SynapseSets
 from neurodriver.backends.synapse_tables import SynapseSet
 from neurodriver.errors import ModelError, NeurodriverError
@@ -56,6 +56,7 @@ TEXTS = SynapseTexts(
             """,
             when="changed != 0",
         ),
+        "rest": SynapseText("weight += 0;"),
         "scale": SynapseText("all = sum(weight); weight *= inputs / all; send(weight);"),
     },
 )
@@ -267,7 +268,8 @@ def test_memory_of_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
             assert 0 <= blocks * threads // 32 - count < threads // 32
             warps._greatest(ct.c_void_p(units), ct.c_longlong(count))
             return
-        sets, begin, count = values
+        sets, begin, count, *shares = values
+        assert shares == [0, 0, ALONE]
         rows = (ct.c_longlong * (count + 1)).from_address(begin)[count]
         assert threads % 32 == 0 and 0 <= blocks * threads // 32 - rows < threads // 32
         given = ct.c_void_p(sets), ct.c_void_p(begin)
@@ -315,9 +317,7 @@ class Ranks:
 def test_counts_of_several_gpus(monkeypatch: pytest.MonkeyPatch, host: int | None) -> None:
     """Each GPU adds those of the others; if a rank has none, no rank does."""
     code = SimpleNamespace(function=lambda name: name, unload=lambda: None)
-    monkeypatch.setattr(synapse_place, "Loaded", lambda *_: code)
-    monkeypatch.setattr(synapse_place, "compile_cubin", lambda *_: b"")
-    monkeypatch.setattr(peer_counts, "launch", run_packed_counts())
+    emulate(monkeypatch, code)
     ranks, kind = Ranks(3), np.dtype("float64")
     rng = np.random.default_rng(7)
     size = len(Example(HostSynapses(TEXTS, kind, 1), "float64").pre)
@@ -333,7 +333,8 @@ def test_counts_of_several_gpus(monkeypatch: pytest.MonkeyPatch, host: int | Non
             example.sets.counts = given[rank, trial]
             done.append(example.sets.reaches(ranks.of(rank)))
             if done[-1]:
-                example.sets.add_over_ranks()
+                example.sets.run({"a": "rest"}, {}, PACKS)
+                example.sets.run({"a": "rest"}, {}, ADDS)
             found.append(example.sets.counts)
         example.sets.close()
         return done, found
@@ -347,78 +348,97 @@ def test_counts_of_several_gpus(monkeypatch: pytest.MonkeyPatch, host: int | Non
             assert np.array_equal(counts, wanted) and np.count_nonzero(counts) > 9
 
 
-def test_rows_that_are_not_packed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A row without a mark adds nothing; a row that gets something is marked.
+SIZES = np.array([0, 1, 31, 32, 33, 64, 128, 129, 300, 7, 5])
+"""Synapses of rows: none, one, some words of masks and parts of them, many."""
 
-    Rows have no synapse, one, a part of a word of masks, whole words, and more than are added at
-    once.
-    """
-    sizes = np.array([0, 1, 31, 32, 33, 64, 128, 129, 300, 7, 5])
-    first = np.concatenate([[0], np.cumsum(sizes)])
+
+def gpus_of(counts: np.ndarray, marks: np.ndarray) -> list[SynapseSets]:
+    """Return the sets of some ranks, which reach each other; the last rows are of another set."""
+    made, parts = [], (SIZES[:6], SIZES[6:])
+    for rank in range(len(counts)):
+        device: Any = PretendedDevice()
+        place = synapse_place.DeviceSynapses(TEXTS, np.dtype("float64"), device)
+        sets = {}
+        for name, sizes in zip("ab", parts, strict=True):
+            first, m = np.concatenate([[0], np.cumsum(sizes)]), sizes.sum()
+            sets[name] = SynapseSet(first, np.zeros(m, int), {"weight": np.ones(m)}, {})
+        made.append(SynapseSets(place, TEXTS, sets, 1, len(SIZES)))
+        made[-1].counts = counts[rank]
+        made[-1]._tables.marks.write(marks[rank])
+    offers = [one.place.offer(len(SIZES), SIZES.sum(), len(made)) for one in made]
+    assert all(one.place.reach(offers, rank) for rank, one in enumerate(made))
+    return made
+
+
+def packed(one: SynapseSets, share: int) -> None:
+    """Let a rank pack or add, and change nothing else."""
+    one.run({"a": "rest", "b": "rest"}, {}, share)
+
+
+def emulate(monkeypatch: pytest.MonkeyPatch, code: Any = None, patience: float = 60.0) -> None:
+    """Let GPUs be processors, which wait for each other as GPUs do."""
+    code = code or SimpleNamespace(function=lambda name: name, unload=lambda: None)
+    launch = run_packed_counts(TEXTS, patience)
+    monkeypatch.setattr(synapse_place, "Loaded", lambda *_: code)
+    monkeypatch.setattr(synapse_place, "compile_cubin", lambda *_: b"")
+    for module in (synapse_place, peer_counts):
+        monkeypatch.setattr(module, "launch", launch)
+
+
+def test_rows_that_are_not_packed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A row without a mark adds nothing; a row that gets something is marked."""
+    emulate(monkeypatch)
+    first = np.concatenate([[0], np.cumsum(SIZES)])
     rng = np.random.default_rng(5)
     counts = rng.integers(1, 1 << 31, (2, first[-1])) * (rng.random((2, first[-1])) < 0.7)
     counts[1, first[8] + 17] = -(1 << 40)  # one number of a row that does not fit into 4 bytes
-    marks = np.ones((2, len(sizes)), np.int32)
+    marks = np.ones((2, len(SIZES)), np.int32)
     marks[0, ::2], marks[1, [3, 8]] = 0, [0, 1]
     for rank in range(2):
-        counts[rank, np.repeat(marks[rank] == 0, sizes)] = 0
+        counts[rank, np.repeat(marks[rank] == 0, SIZES)] = 0
     counts[1, first[9] : first[10]] = 0  # marked, and nothing is left of it
-    monkeypatch.setattr(peer_counts, "launch", run_packed_counts())
-    code: Any = SimpleNamespace(function=lambda name: name)
-    device: Any = PretendedDevice()
-    store = partial(synapse_place.StoredOnDevice, device)
-    stored = [(store(counts[rank]), store(marks[rank])) for rank in range(2)]
-    gpus = [peer_counts.PeerCounts(device, code, store, *one, first, 2) for one in stored]
-    offers = [gpu.offer for gpu in gpus]
-    assert all(gpu.reach(offers, rank) for rank, gpu in enumerate(gpus))
+    gpus = gpus_of(counts, marks)
+    for one in gpus:
+        packed(one, PACKS)
     with ThreadPoolExecutor(2) as pool:
-        for done in [pool.submit(gpu.add) for gpu in gpus]:
-            done.result()
-    for rank in range(2):
-        assert np.array_equal(stored[rank][0].read(), counts.sum(axis=0))
+        list(pool.map(lambda one: packed(one, ADDS), gpus))
+    for rank, one in enumerate(gpus):
+        assert np.array_equal(one.counts, counts.sum(axis=0))
         came = np.array([counts[1 - rank, a:b].any() for a, b in pairwise(first)])
-        assert np.array_equal(stored[rank][1].read(), (marks[rank] != 0) | came)
-        assert 0 < came.sum() < len(sizes) - 2
+        assert np.array_equal(one._tables.marks.read(), (marks[rank] != 0) | came)
+        assert 0 < came.sum() < len(SIZES) - 2
 
 
-def test_a_gpu_alone() -> None:
+def test_a_gpu_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """A communicator of one rank: there is nothing to add."""
-    code: Any = SimpleNamespace(function=lambda name: name)
-    device: Any = PretendedDevice()
-    store = partial(synapse_place.StoredOnDevice, device)
-    counts, marks = store(np.arange(3)), store(np.ones(1, np.int32))
-    first = np.array([0, 3])
-    alone = peer_counts.PeerCounts(device, code, store, counts, marks, first, 1)
-    assert alone.reach([alone.offer], 0)
-    alone.add()
-    alone.end()
-    assert np.array_equal(counts.read(), np.arange(3))
+    emulate(monkeypatch)
+    counts = np.arange(SIZES.sum())[None]
+    (alone,) = gpus_of(counts, np.ones((1, len(SIZES)), np.int32))
+    packed(alone, PACKS)
+    packed(alone, ADDS)
+    assert np.array_equal(alone.counts, counts[0])
+    alone.close()
 
 
 def test_a_gpu_whose_partner_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     """The next time that counts are added up, the user hears that they are wrong."""
-    monkeypatch.setattr(peer_counts, "launch", run_packed_counts(patience=0.05))
-    code: Any = SimpleNamespace(function=lambda name: name)
-    device: Any = PretendedDevice()
-    store = partial(synapse_place.StoredOnDevice, device)
-    first = np.array([0, 3])
-    gpus = [
-        peer_counts.PeerCounts(
-            device, code, store, store(np.ones(3, np.int64)), store(np.ones(1, np.int32)), first, 2
-        )
-        for _ in range(2)
-    ]
-    assert all(gpu.reach([one.offer for one in gpus], rank) for rank, gpu in enumerate(gpus))
-    gpus[0].add()
-    gpus[1].check()
-    for action in (gpus[0].add, gpus[0].check):
-        with pytest.raises(NeurodriverError, match="another rank has not sent its changes within"):
+    emulate(monkeypatch, patience=0.05)
+    shape = 2, len(SIZES)
+    gpus = gpus_of(np.ones((2, SIZES.sum()), np.int64), np.ones(shape, np.int32))
+    for one in gpus:
+        packed(one, PACKS)
+    peers = [one.place._peers for one in gpus]  # type: ignore[attr-defined]
+    packed(gpus[0], ADDS)
+    peers[1].check()
+    missing = "another rank has not sent its changes within"
+    for action in (lambda: packed(gpus[0], ADDS), peers[0].check, lambda: gpus[0].counts):
+        with pytest.raises(NeurodriverError, match=missing):
             action()
-    monkeypatch.setattr(gpus[1], "_send", lambda what: 1 / 0)
+    monkeypatch.setattr(peers[1], "_send", lambda what: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        gpus[1].add()
+        packed(gpus[1], ADDS)
     with pytest.raises(NeurodriverError, match="interrupted while they were added up; begin again"):
-        gpus[1].check()
+        peers[1].check()
 
 
 def test_counts_that_others_have_set() -> None:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ...codegen.synapse_texts import host_text
 from ...model.synapse_texts import SynapseTexts
 from ...native.compiler import build
-from ..synapse_place import Stored
+from ..synapse_place import ALONE, Stored
 
 THREAD_WORTH = 1 << 18
 """Synapses, times copies, that are worth a thread."""
@@ -64,7 +64,13 @@ class HostSynapses:
         self._greatest(ct.c_void_p(units.address), ct.c_longlong(count))
 
     def run(
-        self, sets: Stored, begin: Stored, count: int, work: NDArray[np.int64], light: bool
+        self,
+        sets: Stored,
+        begin: Stored,
+        count: int,
+        work: NDArray[np.int64],
+        light: bool,
+        share: int = ALONE,
     ) -> None:
         """Run the texts of some sets, on several threads where there is enough to do."""
         given = ct.c_void_p(sets.address), ct.c_void_p(begin.address)
@@ -88,16 +94,13 @@ class HostSynapses:
     def synchronize(self) -> None:
         """Do nothing: all is done."""
 
-    def offer(self, counts: Stored, marks: Stored, first: NDArray[np.int64], ranks: int) -> bytes:
+    def offer(self, rows: int, synapses: int, ranks: int) -> bytes:
         """Return nothing: ranks send each other what is in host memory."""
         return b""
 
     def reach(self, offers: Sequence[bytes], own: int) -> bool:
         """Return False."""
         return False
-
-    def add(self) -> None:
-        """Do nothing."""
 
     def close(self) -> None:
         self._stored.clear()

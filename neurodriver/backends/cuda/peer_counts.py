@@ -1,26 +1,24 @@
-"""``PeerCounts``: what synapses have counted, packed for the GPUs of other ranks.
+"""``PeerCounts``: what synapses have counted, packed in the memory of the GPUs of other ranks.
 
 A GPU packs only the counts that are not 0. A row without any takes one word. The others take 4
-bytes a count if all counts of the row fit, and 8 otherwise. Other GPUs read and add them. GPUs
+bytes a count if all counts of the row fit, and 8 otherwise. Other GPUs add them to theirs. GPUs
 signal one another what they have done, so no host waits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import NeurodriverError
-from ..synapse_place import Stored
+from ..synapse_place import ADDS, ALONE, PACKS, Stored
 from .device import LONG, POINTER, Device, Loaded, launch
 from .driver import DeviceError
 from .peers import PeerMemory, opened
-
-_THREADS = 128
-"""Of a block."""
 
 _PATIENCE = 30
 """Seconds that a GPU waits for others, which have begun the same."""
@@ -32,9 +30,13 @@ _SPARE: dict[tuple[int, int], list[tuple[Device, PeerMemory]]] = {}
 """Number of a GPU, bytes -> memory that is not used now. Others may still have it open, so it is
 never given back."""
 
+Sharing = tuple[int, int, int]
+"""What a run gets: address of an ``nd_packed`` for each other GPU, how many there are, and how the
+run takes part."""
+
 
 class PeerCounts:
-    """Memory of a GPU that others read, and what this one adds of theirs.
+    """Memory of a GPU in which others pack what they have counted.
 
     Parameters
     ----------
@@ -42,11 +44,8 @@ class PeerCounts:
         Has the kernels of ``codegen/simt/count_kernels.cuh``.
     store : callable
         Brings an array to the GPU.
-    counts : Stored of (synapses,) int64
-    marks : Stored of (rows,) int32
-        Which rows may have counts other than 0.
-    first : (rows + 1,) int64
-        Where the synapses of each row begin.
+    rows, synapses : int
+        Of all sets.
     ranks : int
         How many have such memory.
     """
@@ -56,30 +55,28 @@ class PeerCounts:
         device: Device,
         code: Loaded,
         store: Callable[[NDArray[Any]], Stored],
-        counts: Stored,
-        marks: Stored,
-        first: NDArray[np.int64],
+        rows: int,
+        synapses: int,
         ranks: int,
     ) -> None:
-        self._device, self._store, self._counts, self._marks = device, store, counts, marks
-        self._rows, synapses = len(first) - 1, int(first[-1])
-        sizes = [4 * self._rows, 4 * (synapses // 32 + self._rows + 1), 8 * synapses]
-        sizes += [8 * ranks] * 2  # signals of others
+        self._device, self._store, self._ranks = device, store, ranks
+        sizes = [4 * rows, 4 * (synapses // 32 + rows + 1), 8 * synapses]
         self._starts = np.cumsum([0, *(-(-size // 16) * 16 for size in sizes)])
-        self._kept = self._take(device, int(self._starts[-1]))
+        self._slot = int(self._starts[-1])  # bytes for one other rank; signals of all ranks follow
+        self._kept = self._take(device, self._slot * (ranks - 1) + 2 * 8 * ranks)
         self._memory = self._kept[1]
-        self._first, self._others, self._number = store(first), 0, 0
+        self._others, self._number = 0, 0
         self._whole, self._opened = True, list[Callable[[], Any]]()
         self._missing = device.pinned(ranks, np.int64)
         self._missing[:] = 0
-        self._own, self._theirs = self._places([self._memory.address]), self._places([])
+        self._here = self._places([self._memory.address + self._slot * n for n in range(ranks - 1)])
+        self._there = self._places([])
         self._signals: list[Stored] = []
-        names = "nd_pack_counts", "nd_add_counts", "nd_signal", "nd_wait_for"
-        self._pack, self._add, self._signal, self._wait = map(code.function, names)
+        self._signal, self._wait = map(code.function, ("nd_signal", "nd_wait_for"))
 
     @staticmethod
     def _take(device: Device, size: int) -> tuple[Device, PeerMemory]:
-        """Return memory without signals, and the device that has made it."""
+        """Return zeros, and the device that has made them."""
         spare = _SPARE.get((device.number, size))
         if not spare:
             return device, PeerMemory(device, size)
@@ -96,14 +93,15 @@ class PeerCounts:
     def reach(self, offers: Sequence[bytes], own: int) -> bool:
         """Open the memory of all ranks, of which this is number ``own``; return whether it can."""
         addresses = []
-        # each memory has a word for every rank but its owner, in the order of ranks
+        # each memory has a place for every rank but its owner, in the order of ranks
         places = [own - (other < own) for other in range(len(offers)) if other != own]
         try:
             for offer in (*offers[:own], *offers[own + 1 :]):
                 address, close = opened(self._device, np.frombuffer(offer, np.uint8))
                 self._opened.append(close)
                 addresses.append(address)
-            self._theirs, self._others = self._places(addresses), len(addresses)
+            slots = [a + self._slot * p for a, p in zip(addresses, places, strict=True)]
+            self._there, self._others = self._places(slots), len(addresses)
             for what in (_PACKED, _ADDED):
                 words = [self._word(a, what, p) for a, p in zip(addresses, places, strict=True)]
                 self._signals.append(self._store(np.array(words, np.uint64)))
@@ -112,17 +110,27 @@ class PeerCounts:
             return False
         return True
 
-    def _places(self, addresses: Sequence[int]) -> Stored:
-        """Return what kernels get of the memory of some GPUs, as ``nd_packed``."""
-        words = np.array([self._starts[:3] + one for one in addresses], np.uint64)
+    def _places(self, slots: Sequence[int]) -> Stored:
+        """Return what kernels get of some slots, as ``nd_packed``."""
+        words = np.array([self._starts[:3] + one for one in slots], np.uint64)
         return self._store(words)
 
     def _word(self, memory: int, what: int, place: int = 0) -> int:
-        """Return the address of a word in some memory, by the number of the rank that writes it."""
-        return memory + int(self._starts[3 + what]) + 8 * place
+        """Return the address of a word in some memory, by the place of the rank that writes it."""
+        return memory + self._slot * (self._ranks - 1) + 8 * (self._ranks * what + place)
 
-    def add(self) -> None:
-        """Begin to add what the others pack; all ranks call it, and their GPUs wait for each other.
+    @contextmanager
+    def packing(self) -> Iterator[Sharing]:
+        """Give what a run needs that counts, and packs what it has counted for others."""
+        if self._others:
+            self._await(_ADDED)  # until then they may read what was packed the last time
+        yield (self._there.address, self._others, PACKS) if self._others else (0, 0, ALONE)
+
+    @contextmanager
+    def adding(self) -> Iterator[Sharing]:
+        """Give what a run needs that adds what others have packed, before it goes on.
+
+        All ranks call it, and their GPUs wait for each other.
 
         Raises
         ------
@@ -131,14 +139,13 @@ class PeerCounts:
         """
         self.check()
         if not self._others:
+            yield 0, 0, ALONE
             return
         self._whole = False
-        self._await(_ADDED)  # until then they may read what was packed the last time
         self._number += 1
-        self._of_rows(self._pack, (self._own.address,), (POINTER,))
         self._send(_PACKED)
         self._await(_PACKED)
-        self._of_rows(self._add, (self._theirs.address, self._others), (POINTER, LONG))
+        yield self._here.address, self._others, ADDS
         self._send(_ADDED)
         self._whole = True
 
@@ -160,14 +167,8 @@ class PeerCounts:
             self._device.wait()
         while self._opened:
             self._opened.pop()()
-        _SPARE.setdefault((self._device.number, int(self._starts[-1])), []).append(self._kept)
-
-    def _of_rows(self, kernel: Any, packed: tuple[int, ...], types: tuple[Any, ...]) -> None:
-        """Start a kernel with a warp for each row."""
-        blocks = max(-(-self._rows // (_THREADS // 32)), 1)
-        values = *packed, self._first.address, self._rows, self._counts.address, self._marks.address
-        types = *types, POINTER, LONG, POINTER, POINTER
-        launch(self._device, kernel, blocks, _THREADS, values, types)
+        size = self._slot * (self._ranks - 1) + 2 * 8 * self._ranks
+        _SPARE.setdefault((self._device.number, size), []).append(self._kept)
 
     def _send(self, what: int) -> None:
         """Let the stream signal the others, behind all that was begun before."""

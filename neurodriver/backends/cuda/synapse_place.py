@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ...codegen.synapse_texts import device_text
 from ...model.synapse_texts import SynapseTexts
-from ..synapse_place import Stored
+from ..synapse_place import ALONE, PACKS, Stored
 from .compiler import compile_cubin
 from .device import INT, LONG, POINTER, Device, Loaded, launch
 from .driver import DeviceError
@@ -19,6 +19,8 @@ from .peer_counts import PeerCounts
 
 _THREADS = 128
 """Of a block."""
+
+_RUN_TYPES = POINTER, POINTER, INT, POINTER, INT, INT
 
 
 class StoredOnDevice:
@@ -84,14 +86,27 @@ class DeviceSynapses:
             launch(self._device, self._greatest, blocks, _THREADS, values, (POINTER, LONG))
 
     def run(
-        self, sets: Stored, begin: Stored, count: int, work: NDArray[np.int64], light: bool
+        self,
+        sets: Stored,
+        begin: Stored,
+        count: int,
+        work: NDArray[np.int64],
+        light: bool,
+        share: int = ALONE,
     ) -> None:
         """Begin to run the texts of some sets, with a warp for each row."""
         device, rows = self._device, len(work) - 1
         kernel, blocks = self._run_light if light else self._run, -(-rows // (_THREADS // 32))
-        with device.current():
-            values = sets.address, begin.address, count
-            launch(device, kernel, blocks, _THREADS, values, (POINTER, POINTER, INT))
+        with device.current(), self._sharing(share) as packed:
+            values = sets.address, begin.address, count, *packed
+            launch(device, kernel, blocks, _THREADS, values, _RUN_TYPES)
+
+    def _sharing(self, share: int) -> AbstractContextManager[tuple[int, int, int]]:
+        """Return how a run takes part, as the kernel gets it."""
+        if share == ALONE:
+            return nullcontext((0, 0, ALONE))
+        assert self._peers is not None
+        return self._peers.packing() if share == PACKS else self._peers.adding()
 
     def wait(self) -> None:
         with self._device.current():
@@ -103,10 +118,10 @@ class DeviceSynapses:
         with self._device.current():
             self._device.synchronize()
 
-    def offer(self, counts: Stored, marks: Stored, first: NDArray[np.int64], ranks: int) -> bytes:
-        """Return how other GPUs of this host reach what it has packed; empty if they cannot."""
-        with contextlib.suppress(DeviceError), self._device.current():
-            given = self._device, self._code, self.store, counts, marks, first, ranks
+    def offer(self, rows: int, synapses: int, ranks: int) -> bytes:
+        """Return how other GPUs of this host reach where they pack; empty if they cannot."""
+        with suppress(DeviceError), self._device.current():
+            given = self._device, self._code, self.store, rows, synapses, ranks
             self._peers = PeerCounts(*given)
             return self._peers.offer
         return b""
@@ -116,11 +131,6 @@ class DeviceSynapses:
             return False
         with self._device.current():
             return self._peers.reach(offers, own)
-
-    def add(self) -> None:
-        assert self._peers is not None
-        with self._device.current():
-            self._peers.add()
 
     def close(self) -> None:
         if not self._open:

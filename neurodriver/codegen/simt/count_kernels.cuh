@@ -1,21 +1,4 @@
-/* Kernels by which GPUs add up the counts of synapses: see packed_counts.cuh. A warp has a row. */
-ND_FN long long nd_row() { return ((long long)blockIdx.x * blockDim.x + threadIdx.x) / 32; }
-
-/* Pack the counts of all rows for other GPUs. */
-extern "C" __global__ void nd_pack_counts(const nd_packed *own, const long long *first, long long rows,
-                                          const long long *counts, const int *marks)
-{
-    if (nd_row() < rows) nd_pack_row(*own, nd_row(), first, counts, marks);
-}
-
-/* Add what other GPUs have packed. */
-extern "C" __global__ void nd_add_counts(const nd_packed *others, long long gpus, const long long *first,
-                                         long long rows, long long *counts, int *marks)
-{
-    if (nd_row() >= rows) return;
-    for (long long gpu = 0; gpu < gpus; ++gpu) nd_add_row(others[gpu], nd_row(), first, counts, marks);
-}
-
+/* Kernels by which GPUs signal each other that they have packed and added: see packed_counts.cuh. */
 /* Signal other GPUs that earlier kernels of this stream are done: thread i writes into the memory of GPU i. */
 extern "C" __global__ void nd_signal(unsigned long long *const *words, unsigned long long number)
 {
