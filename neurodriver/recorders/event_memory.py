@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
+
+from ..system import cores
 
 _FIRST = 1 << 25
 """Events of the first piece at most. Its pages take memory only when they are written, and large
@@ -11,6 +16,9 @@ arrays have large pages, which are faster to get."""
 
 _FEW = 1 << 20
 """So many events are copied in some milliseconds."""
+
+_THREADS, _WORTH = 4, 1 << 18
+"""Threads that copy events, at most, and events that are worth a thread."""
 
 Events = tuple[npt.NDArray[np.float64], npt.NDArray[np.int32]]
 """Times and column indices."""
@@ -40,8 +48,8 @@ class EventMemory:
         if begin + new > len(piece[0]):
             before = self._held
             piece, begin = _piece(max(2 * len(piece[0]), new), new), 0
-        piece[0][begin : begin + new] = time
-        piece[1][begin : begin + new] = index
+        for to, of in zip(piece, (time, index), strict=True):
+            _copy(to[begin : begin + new], of)
         self._held = [*before, (piece, begin + new)]
 
     def trim(self) -> None:
@@ -72,6 +80,17 @@ class EventMemory:
         np.concatenate([one[:n] for (one, _), n in self._held], out=time[:count])
         np.concatenate([one[:n] for (_, one), n in self._held], out=index[:count])
         return time, index
+
+
+def _copy(to: npt.NDArray[Any], of: npt.NDArray[Any]) -> None:
+    """Copy an array, a large one in several threads: new pages of memory take time to get."""
+    threads = min(_THREADS, cores(), len(of) // _WORTH)
+    if threads <= 1:
+        to[...] = of
+        return
+    parts = zip(np.array_split(to, threads), np.array_split(of, threads), strict=True)
+    with ThreadPoolExecutor(threads, "neurodriver-copy") as pool:
+        list(pool.map(lambda part: np.copyto(*part), parts))
 
 
 def _piece(events: int, least: int = 1 << 20) -> Events:

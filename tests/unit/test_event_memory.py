@@ -11,11 +11,16 @@ from neurodriver.recorders import event_memory
 from neurodriver.recorders.event_memory import EventMemory
 
 
+@pytest.mark.parametrize("worth", [1 << 18, 3])
 @pytest.mark.parametrize("first", [1, 50, 10_000])
 @pytest.mark.parametrize("most", [None, 3000])
-def test_what_was_appended(first: int, most: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_appended(
+    first: int, most: int | None, worth: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Whatever fits into the first piece; what was read on the way stays as it was."""
     monkeypatch.setattr(event_memory, "_FIRST", first)
+    monkeypatch.setattr(event_memory, "_WORTH", worth)
+    monkeypatch.setattr(event_memory, "cores", lambda: 3)
     rng, memory, times, read = np.random.default_rng(1), EventMemory(most), [], []
     for count in (3, 0, 7, 500, 1, 900):
         times.append(rng.random(count))
