@@ -48,8 +48,8 @@ class EventMemory:
         if begin + new > len(piece[0]):
             before = self._held
             piece, begin = _piece(max(2 * len(piece[0]), new), new), 0
-        for to, of in zip(piece, (time, index), strict=True):
-            _copy(to[begin : begin + new], of)
+        _copy(piece[0][begin : begin + new], time)
+        _copy(piece[1][begin : begin + new], index)
         self._held = [*before, (piece, begin + new)]
 
     def trim(self) -> None:
