@@ -65,8 +65,9 @@ Ctrl-C and those who watch the progress wait for the end of a slice."""
 SLICE_BYTES = 64 << 20
 """Most bytes of rows of a slice."""
 
-AHEAD = 1
-"""Slices that wait to be joined while the next one is computed."""
+AHEAD, LONG_AHEAD = 1, 4
+"""Recordings that wait for the recorder while the next ones are made: those of slices of ranks, and
+those of calls where all parts are in one process."""
 
 
 class PartedSimulation(PartedState):
@@ -210,7 +211,7 @@ class PartedSimulation(PartedState):
                 if recording in own:
                     recording.put_together([part[number] for part in gathered])
             self._opened = True
-        self._writer = Writer(own, AHEAD)
+        self._writer = Writer(own, LONG_AHEAD if self._world.size == 1 else AHEAD)
         for recording in own:
             interval = recording.recorder.sample_interval
             plan = RecordingPlan(self.dt, steps, interval, self._dtype, (), self._attributes)
