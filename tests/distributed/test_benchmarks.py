@@ -59,6 +59,29 @@ def test_a_row_with_ceilings() -> None:
     assert done.returncode == 0, done.stderr
 
 
+SEVERAL = """
+from benchmarks.seconds import Network, _compared, rows
+from benchmarks.table import Table
+size = {"neurons": 4_000}
+one = Network("coba_lif", "vogels_abbott_2005", {}, size, dtypes=("float32",), parts=0.6)
+alone, both = rows(Table("cpu", 1, True, devices=2), one)
+assert "2 parts" in both["case"] and "2 parts" not in alone["case"]
+assert both["ratio"] == both["us a step"] / alone["us a step"]
+for us, met in ((5.0, "yes"), (7.0, "no")):
+    told = _compared(Table("cuda"), one, {"wall us": us}, {"wall us": 10.0}, "float32")
+    assert told["met"] == met and told["ratio"] == us / 10
+assert _compared(Table("cuda"), one, {"wall us": 1.0}, {"wall us": 1.0}, "float64")["met"] == ""
+"""
+
+
+def test_several_devices_beside_one() -> None:
+    """The ratio is that by the clock, and has a target of its own."""
+    own = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (ROOT, SCRIPTS)))}
+    done = subprocess.run([sys.executable, "-c", SEVERAL], capture_output=True, text=True, env=own,
+                          check=False)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.parametrize(("name", "arguments"), PARTS)
 def test_two_ranks(name: str, arguments: list[str], tmp_path: Path) -> None:
     """A part prints one line of JSON, with times above 0."""
