@@ -142,7 +142,10 @@ def main() -> int:
     parser.add_argument("cases", nargs="*", metavar="CASE", help=f"of {', '.join(known)}")
     parser.add_argument("--backend", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument(
-        "--devices", type=int, default=1, help="GPUs for each published network, beside one"
+        "--devices",
+        type=int,
+        default=1,
+        help="compute each published network on one GPU, and on so many together",
     )
     parser.add_argument("--table", action="store_true", help="the GPU's cases, on any backend")
     parser.add_argument("--small", action="store_true", help="small circuits in the table")

@@ -82,7 +82,8 @@ static double nd_greatest_of(double x)
     const volatile unsigned long long *all = nd_give(x);
     double most = x;
     for (int i = 0; i < ND_WARP; ++i)
-        if (most < nd_as<double>(all[i])) most = nd_as<double>(all[i]);
+        if (most < nd_as<double>(all[i]) || nd_as<double>(all[i]) != nd_as<double>(all[i]))
+            most = nd_as<double>(all[i]);
     return most;
 }
 static int nd_lower(unsigned x) { return __builtin_popcount(x & ((1u << nd_now) - 1)); }

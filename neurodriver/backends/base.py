@@ -301,9 +301,9 @@ class Followed(Backend, Protocol):
     """A backend that takes work to begin behind a call, before the host has waited for the call."""
 
     def follow(self, work: Callable[[], None]) -> None:
-        """Do something as soon as the next call has begun, if it has all steps that are asked for.
+        """Call a function when the next call has begun, if it has as many steps as were asked for.
 
-        What it begins on the device waits for the call.
+        What the function begins on the device waits for the call.
         """
 
 

@@ -68,8 +68,8 @@ class SynapsePlace(Protocol):
         light : bool
             Whether no text reads vectors of the sources.
         share : {ALONE, PACKS, ADDS}
-            Whoever packs has called `reach` before, and whoever adds knows that all others are
-            about to.
+            `PACKS` and `ADDS` need `reach` before. A run that adds waits until all other ranks have
+            called it, too.
         """
 
     def wait(self) -> None:

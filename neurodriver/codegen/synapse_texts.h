@@ -22,7 +22,7 @@ struct nd_synapses {
     long long copies;
     long long copies_sent;
     long long text;                     /* which of the texts runs */
-    long long row, synapse;             /* its first one, among those of all sets */
+    long long row, synapse;             /* numbers of its first target and synapse among those of all sets */
 };
 
 ND_FN real nd_counted(long long n) { return (real)n * 0x1p-40; }
@@ -56,7 +56,7 @@ ND_FN void nd_find_greatest(const nd_units &units, int lane, int lanes)
         }
         ND_UNROLL
         for (int k = 0; k < ND_VALUES; ++k)
-            if (most < (real)value[k]) most = (real)value[k];
+            if (most < (real)value[k] || value[k] != value[k]) most = (real)value[k];   /* NaN stays */
     }
     most = nd_greatest_of(most);
     if (lane == 0) *units.greatest = most;

@@ -71,7 +71,10 @@ ND_FN long long nd_total(long long x)
 }
 ND_FN double nd_greatest_of(double x)
 {
-    for (int lanes = 16; lanes; lanes /= 2) x = fmax(x, __shfl_xor_sync(0xffffffffu, x, lanes));
+    for (int lanes = 16; lanes; lanes /= 2) {
+        const double other = __shfl_xor_sync(0xffffffffu, x, lanes);
+        if (x < other || other != other) x = other;
+    }
     return x;
 }
 """

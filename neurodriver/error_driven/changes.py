@@ -180,8 +180,14 @@ class PathSynapses:
         return self._linked.sets.reaches(communicator)
 
     def prepare(self) -> bool:
-        """Prepare `learn`; return whether it may begin while the last steps run."""
-        return self._linked.prepare(self._chosen(self._changes))
+        """Prepare `learn`; return whether it may begin while the last steps run.
+
+        It may not where it changes traces: if the steps fail, it must have changed nothing that
+        stays.
+        """
+        texts = self._chosen(self._changes)
+        keeps = any({*TEXTS.kept} & {*TEXTS.writes(text)} for text in {*texts.values()})
+        return self._linked.prepare(texts) and not keeps
 
     def learn(self, reached: bool, prepared: bool = False) -> None:
         """Begin to compute the changes that follow from the last trial, and add them up over items.
@@ -202,8 +208,8 @@ class PathSynapses:
     def apply(self, reached: bool) -> None:
         """Begin to apply the changes to the linear weights and the averages of units.
 
-        With ``reached``, GPUs add those of the other ranks before. Call it when all ranks are about
-        to.
+        With ``reached``, each GPU first adds the changes of the other ranks. It waits for them, so
+        all ranks must be about to apply.
         """
         self._run(self._applied, share=ADDS if reached else ALONE)
 

@@ -78,25 +78,31 @@ class Learner:
     def counting(
         self, reader: StateReader, read: Callable[[], object]
     ) -> Iterator[Callable[[], None] | None]:
-        """Give what may be called once the last cycles of a trial have begun; see `learn`.
+        """Yield a function that begins what `learn` begins with: it adds up the changes of a trial.
 
-        It calls ``read``, which begins to read states, and begins to add up the changes. None where
-        this has to wait for the cycles. If the cycles fail, the changes are forgotten.
+        A GPU may get this as soon as it has got the last cycles. The function first calls ``read``,
+        which begins to read states. None is yielded where changes cannot be added up before the
+        host knows that the cycles have not failed. If they fail, the changes are forgotten.
         """
         reader.prepare()
         reached = self._reached()
 
         def count() -> None:
             read()
-            self.synapses.learn(reached, prepared=True)
             self._counted = True
+            self.synapses.learn(reached, prepared=True)
 
         try:
             yield count if self.synapses.prepare() else None
         except BaseException:
-            if self._counted:
-                self._counted, self.synapses.changes = False, np.zeros(1, np.int64)
+            self.forget_changes()
             raise
+
+    def forget_changes(self) -> None:
+        """Forget changes that `counting` has added up, where no `learn` has followed."""
+        if self._counted:
+            self.synapses.changes = np.zeros(1, np.int64)
+            self._counted = False
 
     def learn(self, end: TrialEnd) -> list[str]:
         """Change weights and averages after a trial.
@@ -108,12 +114,13 @@ class Learner:
         """
         reached = self._reached()
         if not self._counted:
+            self._counted = True
             self.synapses.learn(reached)
-        self._counted = False
         activity = whole(end.means).sum(axis=0)  # while a GPU computes
         if self.ranks.communicator is not None:
             activity = self._sum_over_ranks(activity, reached)
         self.synapses.apply(reached)
+        self._counted = False
         before, self.trials = self.trials, self.trials + self.items
         for averages, mean in zip(self.averages.values(), real(activity).tolist(), strict=True):
             averages.add_mean(mean / self.items)

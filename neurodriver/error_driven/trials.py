@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from itertools import pairwise
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -162,6 +163,7 @@ class Trials:
         """
         values = {n: self._showing.values(n, given, self.items) for n, given in shown.items()}
         self._forget_end()
+        self.learner.forget_changes()
         levels = {name: values.pop(name) for name in self._levels.names if name in values}
         self._shown = values
         self._levels.write(levels, self.items)
@@ -186,7 +188,7 @@ class Trials:
         self._cycle(count)
 
     def _cycle(self, count: int, behind: Callable[[], None] | None = None) -> None:
-        """Run cycles, and then do the work ``behind`` them; see `Behind`."""
+        """Run cycles; `Behind` says when the work ``behind`` them begins."""
         self._forget_end()
         begin, end = self.lpu.step, self.lpu.step + count
         for one in self._context:
@@ -215,8 +217,9 @@ class Trials:
         """
         self.begin(shown)
         whole = self.network.interval + self.network.cycles
-        with self.learner.counting(self._read, self.states) as count:
-            self._cycle(whole, count if learn else None)
+        given = self._read, self.states
+        with self.learner.counting(*given) if learn else nullcontext() as count:
+            self._cycle(whole, count)
         self.end(learn)
         found = self.statistics()
         return found if self.items else {n: float(values[0]) for n, values in found.items()}

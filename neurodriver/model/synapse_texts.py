@@ -100,7 +100,11 @@ class SynapseTexts:
     greatest: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        faults: list[str] = []
+        faults = [
+            f"greatest: '{name}' needs a state that is no vector (got '{state}')"
+            for name, state in self.greatest.items()
+            if self.states.get(state, 1) is not None
+        ]
         for name in self.texts:
             for checked in (self.body(name), *self.conditions(name), *self.sums(name).values()):
                 faults += checked.faults
@@ -149,8 +153,9 @@ class SynapseTexts:
     def of_copies(self, name: str) -> bool:
         """Whether a text runs for each copy: it reads states, or numbers of the copy."""
         words = used(self.body(name).node)
-        of_copy = [*self.kept, *(f"post_{one}" for one in self.greatest)]
-        return any(self.read(name)) or not words.isdisjoint(of_copy)
+        return (
+            any(self.read(name)) or bool(self.greatest_of(name)) or not words.isdisjoint(self.kept)
+        )
 
     def body(self, name: str) -> Checked:
         """Return the tree of a text, without the sums at its beginning."""

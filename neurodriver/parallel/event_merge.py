@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ctypes as ct
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ..errors import CompileError
 from ..native.compiler import build
 from ..native.headers import header
+from ..side_by_side import in_threads
 from ..system import cores
 
 Times = NDArray[np.float64]
@@ -129,12 +130,7 @@ def _together(
         at = sum(begin)
         loops.nd_merge_events(*given, out[0][at:], out[1][at:], room[at:])
 
-    if len(cuts) == 2:
-        merge(*cuts)
-        return out
-    with ThreadPoolExecutor(len(cuts) - 1, "neurodriver-merge") as pool:
-        for _ in pool.map(merge, cuts[:-1], cuts[1:]):  # compiled code holds no lock of Python
-            pass
+    in_threads(merge, [*pairwise(cuts)], "neurodriver-merge")
     return out
 
 
@@ -144,7 +140,7 @@ def _cuts(one: Times, other: Times) -> Iterator[Cut]:
     threads = max(1, min(THREADS, cores(), sum(whole) // EVENTS_WORTH))
     yield 0, 0
     for number in range(1, threads):
-        time = longer[number * len(longer) // threads]  # all events of a step are of one thread
+        time = longer[number * len(longer) // threads]  # one thread takes all events of a step
         yield int(np.searchsorted(one, time)), int(np.searchsorted(other, time))
     yield whole
 

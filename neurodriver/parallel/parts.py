@@ -66,8 +66,8 @@ SLICE_BYTES = 64 << 20
 """Most bytes of rows of a slice."""
 
 AHEAD, LONG_AHEAD = 1, 4
-"""Recordings that wait for the recorder while the next ones are made: those of slices of ranks, and
-those of calls where all parts are in one process."""
+"""How many recordings may wait for the recorder while the next ones are made. On ranks these are
+recordings of slices. Where all parts are in one process they are recordings of calls."""
 
 
 class PartedSimulation(PartedState):

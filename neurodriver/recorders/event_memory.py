@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ..side_by_side import in_threads
 from ..system import cores
 
 _FIRST = 1 << 25
@@ -84,13 +84,9 @@ class EventMemory:
 
 def _copy(to: npt.NDArray[Any], of: npt.NDArray[Any]) -> None:
     """Copy an array, a large one in several threads: new pages of memory take time to get."""
-    threads = min(_THREADS, cores(), len(of) // _WORTH)
-    if threads <= 1:
-        to[...] = of
-        return
+    threads = max(1, min(_THREADS, cores(), len(of) // _WORTH))
     parts = zip(np.array_split(to, threads), np.array_split(of, threads), strict=True)
-    with ThreadPoolExecutor(threads, "neurodriver-copy") as pool:
-        list(pool.map(lambda part: np.copyto(*part), parts))
+    in_threads(np.copyto, [*parts], "neurodriver-copy")
 
 
 def _piece(events: int, least: int = 1 << 20) -> Events:

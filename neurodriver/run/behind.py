@@ -13,9 +13,10 @@ Work = Callable[[], None]
 class Behind:
     """Work that begins behind the last of some steps, once.
 
-    A device gets it as soon as these steps have begun, so the device goes on at once. There it may
-    only begin what waits for the steps. It is begun although they may fail. Elsewhere it is done
-    when the steps are done without failure. If they end early, it is left out.
+    A device gets it as soon as it has got these steps, so it goes on at once when they are done. So
+    the work may only begin something on the device, in the stream of the steps. It has begun also
+    where the steps fail afterwards. On a CPU the work is done after the steps, unless they fail. If
+    the steps end early, the work is left out.
 
     Parameters
     ----------
@@ -28,6 +29,11 @@ class Behind:
 
     def __init__(self, end: int, findings: CopyWatches, work: Work | None) -> None:
         self.end, self._findings, self._work, self._begun = end, findings, work, False
+
+    @property
+    def some(self) -> bool:
+        """Whether there is anything to begin on a device."""
+        return self._work is not None or self._findings.reads(self.end)
 
     def begin(self) -> None:
         """Begin; the last steps have begun on a device."""

@@ -108,9 +108,13 @@ class CopyWatches:
         for watch, one in zip(self._watches, copies, strict=True):
             watch.begin_run(one)
 
+    def reads(self, step: int) -> bool:
+        """Whether `check` will read what synapses have counted until a step."""
+        return step - self._checked > 1 and self._counts.some
+
     def begin(self, step: int) -> None:
-        """Begin to read what synapses will have counted when a step is done, see `check`."""
-        if step - self._checked > 1:
+        """Begin to read it, behind the steps before."""
+        if self.reads(step):
             self._counts.begin()
 
     def check(self, backend: Backend, step: int | None = None, begun: bool = False) -> None:

@@ -79,7 +79,7 @@ class CallsInFlight:
 
     def begin(self, first: int, steps: int, last: Behind) -> int:
         """Advance up to ``steps`` steps, or begin to; return how many."""
-        if self._followed is not None and first + steps == last.end:
+        if self._followed is not None and first + steps == last.end and last.some:
             self._followed.follow(last.begin)
         backend, at = self._backend, 0
         for feed in self._feeds:

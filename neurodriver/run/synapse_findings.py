@@ -43,8 +43,13 @@ class SynapseCounts:
             self._reads = self._first.live.reads(wanted, more) if wanted else None
         self.begin()
 
+    @property
+    def some(self) -> bool:
+        """Whether there are synapses that count."""
+        return self._reads is not None
+
     def begin(self) -> None:
-        """Begin to read what has been counted, once all calls are completed."""
+        """Begin to read what has been counted when all calls that have begun are done."""
         self._arrive, self._found = list if self._reads is None else self._reads.begin(), None
 
     def of(self, copy: int) -> Arrays:

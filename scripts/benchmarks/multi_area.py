@@ -23,7 +23,7 @@ TOLD = {
     "ground": (3_000.0, 1_500.0, 0.6, "GeNN 4.3.3, Titan RTX: 474 s; NEST, 32 nodes: 8.3 s"),
     "metastable": (10_000.0, 6_000.0, 0.65, "GeNN 4.3.3, Titan RTX: 510 s; NEST, 32 nodes: 18 s"),
 }
-"""State -> targets in ms a second, the one for two devices of the time of one, published times."""
+"""State -> two targets in ms a second, one for the ratio of two devices to one, published times."""
 
 
 def table(table: Table) -> Iterator[Row]:

@@ -45,7 +45,7 @@ class Network:
         Simulated in a run. Below 1, each run begins with step 0: the network changes later.
     dtypes : tuple of str
     parts : float
-        Target on several devices, of the time of one by the clock. Infinite where there is none.
+        Greatest ratio of the time on several devices to that on one. Infinite where there is none.
     """
 
     title: str

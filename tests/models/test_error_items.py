@@ -58,12 +58,14 @@ def test_items_have_the_states_that_they_have_alone() -> None:
 def test_a_trial_that_fails_changes_no_weight() -> None:
     """A GPU adds up changes before the host knows that the last cycles have failed."""
     given, found = {"Input": UNITS, "Output": UNITS[::-1]}, []
-    for fails in (False, True):
-        with Trainer(side_by_side(), items=4) as sim:
+    for fails in ("no", "and goes on", "and begins anew"):
+        net = side_by_side()
+        net.set("#OutputToHidden", tau_trace=1)  # keeps no traces
+        with Trainer(net, items=4) as sim:
             sim.begin(given)
             sim.cycle(sim.network.cycles)
             before = sim.path(*PATHS[0])
-            if fails:
+            if fails != "no":
                 with (
                     pytest.raises(ZeroDivisionError),
                     sim.learner.counting(sim._read, sim.states) as count,
@@ -73,10 +75,34 @@ def test_a_trial_that_fails_changes_no_weight() -> None:
                     assert sim.synapses.changes.any()
                     raise ZeroDivisionError
                 assert not sim.synapses.changes.any()
+            if fails == "and begins anew":  # as if an interrupt had come after all cycles
+                sim.learner._counted = True
+                sim.synapses.changes = np.full(1, 1 << 30)
+                sim.begin(given)
+                assert not sim.synapses.changes.any() and not sim.learner._counted
+                continue
             sim.end()
             found.append(sim.path(*PATHS[0]))
             assert (found[-1] != before).any()
     assert np.array_equal(*found)
+
+
+def test_traces_wait_until_the_cycles_have_not_failed() -> None:
+    """They stay from trial to trial, so a trial that fails must not have changed them."""
+    for tau, early in ((1, True), (2, False)):
+        net = side_by_side()
+        net.set("#OutputToHidden", tau_trace=tau)
+        with Trainer(net, items=4) as sim:
+            assert sim.synapses.prepare() is early
+            sim.trial({"Input": UNITS, "Output": UNITS[::-1]})
+            assert sim.path(*PATHS[0], "DSWt").any()
+
+
+def test_a_trial_without_learning_asks_no_other_rank(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor does it prepare changes of weights."""
+    with Trainer(side_by_side(), items=4) as sim:
+        monkeypatch.setattr(sim.learner, "counting", lambda *given: 1 / 0)
+        sim.trial({"Input": UNITS, "Output": UNITS[::-1]}, learn=False)
 
 
 def test_what_items_are_shown() -> None:

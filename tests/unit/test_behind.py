@@ -46,10 +46,24 @@ def test_a_device_gets_it_before_the_steps_are_done(emulated: None, fixed: int |
 
         lpu.simulation.advance(STEPS, work=work)
         ((waiting, begun),) = found
-        assert waiting > 0 and lpu.step == STEPS and lpu.backend.device.busy
+        assert waiting > 0 and lpu.step == STEPS
         assert (begun.finish()["V"] == potentials("cpu")).all()
         lpu.advance(1)
         assert len(found) == 1  # it belonged to the steps before
+
+
+@pytest.mark.parametrize("works", [False, True])
+def test_a_device_rests_where_nothing_is_behind(
+    emulated: None, monkeypatch: pytest.MonkeyPatch, works: bool
+) -> None:
+    """Neither work nor synapses that count: then all that the device had is done."""
+    rested: list[int] = []
+    with made("cuda") as lpu:
+        lpu.simulation.calls.seconds_per_step = 1.0  # long steps, so the call is no short one
+        lpu.simulation.length.fixed = STEPS
+        monkeypatch.setattr(lpu.backend.device, "rests", lambda: rested.append(1))
+        lpu.simulation.advance(STEPS, work=(lambda: None) if works else None)
+        assert bool(rested) is not works
 
 
 def test_a_processor_does_it_when_the_steps_are_done() -> None:

@@ -200,6 +200,23 @@ def test_greatest_value_of_a_population(place: Any, units: int) -> None:
         sets.bind({"a": where}, {}, {})
         sets.run({"a": "take"}, {})
         assert (sets.counts == np.rint(x.max(axis=1).astype(float) / UNIT).sum()).all()
+    x[1, places[-1]] = np.nan
+    sets.run({"a": "take"}, {})
+    assert np.isnan(sets._tables.given["peak"].read()[1])
+
+
+@pytest.mark.parametrize("state", ["y", "v"])
+def test_greatest_values_of_what_is_no_number(state: str) -> None:
+    """An unknown state, and a vector."""
+    with pytest.raises(ModelError, match=f"'peak' needs a state that is no vector .got '{state}'"):
+        SynapseTexts(own=(), states={"x": None, "v": 2}, greatest={"peak": state}, texts={})
+
+
+def test_a_greatest_value_in_a_condition_is_that_of_a_copy() -> None:
+    """Such a text runs for each copy."""
+    text = SynapseText("add(1);", where="post.peak > 0")
+    texts = SynapseTexts(own=(), states={"x": None}, greatest={"peak": "x"}, texts={"one": text})
+    assert texts.of_copies("one")
 
 
 class PretendedDevice:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes as ct
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ...codegen.synapse_texts import host_text
 from ...model.synapse_texts import SynapseTexts
 from ...native.compiler import build
+from ...side_by_side import in_threads
 from ..synapse_place import ALONE, Stored
 
 THREAD_WORTH = 1 << 18
@@ -76,17 +77,13 @@ class HostSynapses:
         given = ct.c_void_p(sets.address), ct.c_void_p(begin.address)
         number, rows = ct.c_longlong(count), len(work) - 1
         threads = min(self._threads, int(work[-1]) // THREAD_WORTH + 1)
-        if threads == 1:
-            self._run(*given, number, ct.c_longlong(0), ct.c_longlong(rows))
-            return
         cuts = np.searchsorted(work, work[-1] * np.arange(threads + 1) / threads)
         cuts[0], cuts[-1] = 0, rows
         spans = [
             (ct.c_longlong(low), ct.c_longlong(high))
             for low, high in zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True)
         ]
-        with ThreadPoolExecutor(threads) as pool:  # compiled code holds no lock of Python
-            list(pool.map(lambda span: self._run(*given, number, *span), spans))
+        in_threads(partial(self._run, *given, number), spans, "neurodriver-synapses")
 
     def wait(self) -> None:
         """Do nothing: they have."""

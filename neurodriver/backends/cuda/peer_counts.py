@@ -62,7 +62,9 @@ class PeerCounts:
         self._device, self._store, self._ranks = device, store, ranks
         sizes = [4 * rows, 4 * (synapses // 32 + rows + 1), 8 * synapses]
         self._starts = np.cumsum([0, *(-(-size // 16) * 16 for size in sizes)])
-        self._slot = int(self._starts[-1])  # bytes for one other rank; signals of all ranks follow
+        self._slot = int(
+            self._starts[-1]
+        )  # bytes for what one other rank packs; behind all of them are signals
         self._kept = self._take(device, self._slot * (ranks - 1) + 2 * 8 * ranks)
         self._memory = self._kept[1]
         self._others, self._number = 0, 0
@@ -161,7 +163,10 @@ class PeerCounts:
             raise NeurodriverError(f"weights are not those of all ranks: {why}; {do}")
 
     def end(self) -> None:
-        """Wait until the others have read what is packed, and let go of their memory."""
+        """Wait until the others have added what is packed in their memory, and let go of it.
+
+        All ranks end together: one that trained on would pack in memory that is used otherwise.
+        """
         if self._others:
             self._await(_ADDED)
             self._device.wait()

@@ -1,6 +1,7 @@
 /* What the synapses of a GPU have counted, packed in the memory of other GPUs: rows without counts take a
  * word, and of other rows the numbers that are not 0 lie one after the other, in 4 bytes each where all fit.
- * A warp packs the row that it has counted. It adds what others have packed before it goes on with a row. */
+ * A warp packs a row when it has counted it. Before it applies the counts of a row, it adds what others have
+ * packed. */
 struct nd_packed {
     int *bytes;                 /* (rows,): of each number of a row, 4 or 8; 0 without numbers */
     unsigned *masks;            /* which synapses have a number, 32 in a word */
@@ -54,7 +55,7 @@ ND_FN long long nd_pack_numbers(const nd_packed *to, int gpus, const nd_row_plac
 /* The threads of a warp pack the counts of row j of a set for other GPUs. */
 ND_FN void nd_pack_row(const nd_packed *to, int gpus, const nd_synapses &s, int j)
 {
-    nd_together();      /* the mark is that of a thread */
+    nd_together();      /* thread 0 has set the mark */
     const nd_row_place at(s, j);
     const long long *const counts = s.counts - s.synapse;
     long long number = s.marks[j] ? nd_pack_numbers(to, gpus, at, counts, false) : 0;
