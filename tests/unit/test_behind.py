@@ -52,6 +52,18 @@ def test_a_device_gets_it_before_the_steps_are_done(emulated: None, fixed: int |
         assert len(found) == 1  # it belonged to the steps before
 
 
+def test_a_device_that_takes_fewer_steps_gets_it_with_its_last_call(
+    emulated: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A call may be shorter than asked, where there is no room for what it records."""
+    found: list[int] = []
+    with made("cuda") as lpu:
+        lpu.simulation.length.fixed = STEPS
+        monkeypatch.setattr(lpu.backend.staging, "most", lambda steps: min(steps, 20))
+        lpu.simulation.advance(STEPS, work=lambda: found.append(lpu.backend._done))
+        assert found == [STEPS] and lpu.step == STEPS
+
+
 @pytest.mark.parametrize("works", [False, True])
 def test_a_device_rests_where_nothing_is_behind(
     emulated: None, monkeypatch: pytest.MonkeyPatch, works: bool
