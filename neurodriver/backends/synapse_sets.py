@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..model.synapse_texts import SynapseTexts
 from .synapse_place import ALONE, SynapsePlace
-from .synapse_tables import Addresses, Reals, SynapseSet, SynapseTables
+from .synapse_tables import Addresses, Prepared, Reals, SynapseSet, SynapseTables
 
 
 class SynapseSets:
@@ -99,9 +99,9 @@ class SynapseSets:
         """Say where the simulation has what texts read and send; see `SynapseTables.bind`."""
         self._tables.bind(states, sent, places)
 
-    def prepare(self, texts: Mapping[str, str]) -> None:
-        """Make the tables of a run, unless there are some."""
-        self._tables.prepare(texts)
+    def prepare(self, texts: Mapping[str, str]) -> Prepared:
+        """Return the tables of a run; they are made once."""
+        return self._tables.prepare(texts)
 
     def run(self, texts: Mapping[str, str], given: Mapping[str, Reals], share: int = ALONE) -> None:
         """Run a text for each of some sets, after the greatest values that they read are found.

@@ -27,13 +27,17 @@ _WORDS = (
 
 @dataclass(frozen=True)
 class TextFacts:
-    """What has been found out about a text; `SynapseTexts` says what each is."""
+    """What has been found out about a text; `SynapseTexts` says what each is.
+
+    ``keeps``: whether it writes numbers that synapses keep in each copy.
+    """
 
     numbers: list[str]
     states: list[tuple[str, str]]
     greatest: list[str]
     of_copies: bool
     light: bool
+    keeps: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +73,7 @@ class SynapseSet:
 
 @dataclass(frozen=True)
 class Prepared:
-    """The tables of a run, see `SynapsePlace`, and what they point to."""
+    """The tables of a run, see `SynapsePlace`, what they point to, and facts of its texts."""
 
     sets: Stored
     begin: Stored
@@ -78,6 +82,7 @@ class Prepared:
     units: Stored | None
     unit_count: int
     light: bool
+    keeps: bool
 
 
 class SynapseTables:
@@ -194,6 +199,7 @@ class SynapseTables:
             store(np.array(words, np.uint64)), store(rows.astype(np.int64)), work, stored,
             store(np.array(units, np.uint64)) if units else None, len(units),
             all(self.facts(text).light for text in texts.values()),
+            any(self.facts(text).keeps for text in texts.values()),
         )  # fmt: skip
 
     def _units(self, texts: Mapping[str, str]) -> list[tuple[int, int, int]]:
@@ -215,8 +221,10 @@ class SynapseTables:
             texts, read = self._texts, [*self._texts.read(text)]
             greatest = texts.greatest_of(text)
             read += [("post", texts.greatest[one]) for one in greatest]
-            of_copies, light = texts.of_copies(text), texts.is_light(text)
-            self._known[text] = TextFacts(texts.numbers_of(text), read, greatest, of_copies, light)
+            self._known[text] = TextFacts(
+                texts.numbers_of(text), read, greatest, texts.of_copies(text),
+                texts.is_light(text), not {*texts.kept}.isdisjoint(texts.writes(text)),
+            )  # fmt: skip
         return self._known[text]
 
     def _check(self, name: str, text: str) -> None:

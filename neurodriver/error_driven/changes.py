@@ -185,9 +185,7 @@ class PathSynapses:
         It may not where it changes traces: if the steps fail, it must have changed nothing that
         stays.
         """
-        texts = self._chosen(self._changes)
-        keeps = any({*TEXTS.kept} & {*TEXTS.writes(text)} for text in {*texts.values()})
-        return self._linked.prepare(texts) and not keeps
+        return self._linked.prepare(self._chosen(self._changes))
 
     def learn(self, reached: bool, prepared: bool = False) -> None:
         """Begin to compute the changes that follow from the last trial, and add them up over items.

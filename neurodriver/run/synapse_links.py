@@ -110,13 +110,12 @@ class LinkedSets:
         self._apart()
 
     def prepare(self, texts: Mapping[str, str]) -> bool:
-        """Prepare a run of texts; return whether ``sets.run`` may be called behind steps.
+        """Prepare a run of texts; return whether ``sets.run`` may begin behind steps, see `Behind`.
 
-        It may be called when these steps have begun, see `Simulation.advance`.
+        It may not where texts write numbers that synapses keep in each copy.
         """
         self._bring()
-        self.sets.prepare(texts)
-        return self._together
+        return self._together and not self.sets.prepare(texts).keeps
 
     def _bring(self) -> None:
         """Let the sets know where the program has what they read and set."""
