@@ -106,7 +106,7 @@ CASES = [
     Case("brunel, 10,000 neurons", 1.43, window=15, floor=2 * 0.93 / 15, two=1.77),
     Case("izhikevich, 100,000 neurons", 4.16, two=6.89),
     Case("coba_lif, 400,000 neurons", 10.3, two=15.0),
-    Case("coba_lif, 4,000,000 neurons", 74.4, two=45.3),
+    Case("coba_lif, 4,000,000 neurons", 74.5, two=45.7),
     GROUND,
     streamed("the same, ring of many steps *", 4.13e6, 32, 6.40e6, IN_MEMORY, GROUND.stays),
     Case("multi-area, metastable state", 949.0, two=566.0),
