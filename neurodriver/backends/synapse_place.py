@@ -41,7 +41,9 @@ class SynapsePlace(Protocol):
         Parameters
         ----------
         units : Stored
-            As `nd_units`.
+            Structures `nd_units` of ``codegen/synapse_texts.h``.
+        count : int
+            How many there are.
         """
 
     def run(
@@ -85,7 +87,7 @@ class SynapsePlace(Protocol):
         """Wait until all that uses the memory is done, also what others have begun."""
 
     def offer(self, rows: int, synapses: int, ranks: int) -> bytes:
-        """Return how places of other ranks reach where they pack; empty where they cannot.
+        """Return a handle of the memory in which other ranks pack; empty if they cannot reach it.
 
         Parameters
         ----------

@@ -78,11 +78,12 @@ class Learner:
     def counting(
         self, reader: StateReader, read: Callable[[], object]
     ) -> Iterator[Callable[[], None] | None]:
-        """Yield a function that begins what `learn` begins with: it adds up the changes of a trial.
+        """Yield a function that begins to add up the changes of a trial.
 
-        A GPU may get this as soon as it has got the last cycles. The function first calls ``read``,
-        which begins to read states. None is yielded where changes cannot be added up before the
-        host knows that the cycles have not failed. If they fail, the changes are forgotten.
+        It may be called once the last cycles are queued on a GPU. It first calls ``read``, which
+        begins to read states. If it was not called, `learn` adds up the changes. None is yielded
+        where changes may be added up only after cycles that have not failed. If the cycles fail,
+        the changes are forgotten.
         """
         reader.prepare()
         reached = self._reached()

@@ -13,17 +13,17 @@ Work = Callable[[], None]
 class Behind:
     """Work that begins behind the last of some steps, once.
 
-    A device gets it as soon as it has got these steps, so it goes on at once when they are done. So
-    the work may only begin something on the device, in the stream of the steps. It has begun also
-    where the steps fail afterwards. On a CPU the work is done after the steps, unless they fail. If
-    the steps end early, the work is left out.
+    On a device the work is queued as soon as the steps are queued. So the device does not wait for
+    the host between them. The work may only queue something in the stream of the steps. It is
+    queued also where the steps fail afterwards. On a CPU the work is done after the steps, unless
+    they fail. If the steps end early, the work is left out.
 
     Parameters
     ----------
     end : int
         The step after the last one.
     findings : CopyWatches
-        It begins to read what synapses have counted.
+        It begins to read whether synapses have found values that are no numbers.
     work : callable, optional
     """
 

@@ -78,7 +78,7 @@ class PeerCounts:
 
     @staticmethod
     def _take(device: Device, size: int) -> tuple[Device, PeerMemory]:
-        """Return zeros, and the device that has made them."""
+        """Return a device, and memory on it that is 0."""
         spare = _SPARE.get((device.number, size))
         if not spare:
             return device, PeerMemory(device, size)
@@ -125,7 +125,7 @@ class PeerCounts:
     def packing(self) -> Iterator[Sharing]:
         """Give what a run needs that counts, and packs what it has counted for others."""
         if self._others:
-            self._await(_ADDED)  # until then they may read what was packed the last time
+            self._await(_ADDED)  # they may still add what was packed in the last trial
         yield (self._there.address, self._others, PACKS) if self._others else (0, 0, ALONE)
 
     @contextmanager
@@ -165,7 +165,7 @@ class PeerCounts:
     def end(self) -> None:
         """Wait until the others have added what is packed in their memory, and let go of it.
 
-        All ranks end together: one that trained on would pack in memory that is used otherwise.
+        All ranks end together. A rank that trained on would write into memory that others use again.
         """
         if self._others:
             self._await(_ADDED)

@@ -119,7 +119,7 @@ class DeviceSynapses:
             self._device.synchronize()
 
     def offer(self, rows: int, synapses: int, ranks: int) -> bytes:
-        """Return how other GPUs of this host reach where they pack; empty if they cannot."""
+        """Return a handle of the memory in which other GPUs pack; empty if they cannot reach it."""
         with suppress(DeviceError), self._device.current():
             given = self._device, self._code, self.store, rows, synapses, ranks
             self._peers = PeerCounts(*given)
