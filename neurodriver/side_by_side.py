@@ -11,7 +11,8 @@ from typing import Any
 def in_threads(work: Callable[..., object], parts: Sequence[tuple[Any, ...]], name: str) -> None:
     """Call a function with each of some arguments, each time in a thread of its own.
 
-    A single call is one of the caller's thread. A program that ends cannot begin threads any more. Then the calls follow one another.
+    A single call is made in the caller's thread. A program that ends cannot begin threads any more.
+    Then the calls follow one another.
 
     Parameters
     ----------

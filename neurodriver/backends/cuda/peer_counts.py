@@ -62,9 +62,8 @@ class PeerCounts:
         self._device, self._store, self._ranks = device, store, ranks
         sizes = [4 * rows, 4 * (synapses // 32 + rows + 1), 8 * synapses]
         self._starts = np.cumsum([0, *(-(-size // 16) * 16 for size in sizes)])
-        self._slot = int(
-            self._starts[-1]
-        )  # bytes for what one other rank packs; behind all of them are signals
+        # a slot is where one other rank packs; behind all slots are the signals
+        self._slot = int(self._starts[-1])
         self._kept = self._take(device, self._slot * (ranks - 1) + 2 * 8 * ranks)
         self._memory = self._kept[1]
         self._others, self._number = 0, 0
@@ -165,7 +164,7 @@ class PeerCounts:
     def end(self) -> None:
         """Wait until the others have added what is packed in their memory, and let go of it.
 
-        All ranks end together. A rank that trained on would write into memory that others use again.
+        All ranks end together. A rank that trained on would write into memory that others reuse.
         """
         if self._others:
             self._await(_ADDED)
