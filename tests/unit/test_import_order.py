@@ -14,10 +14,10 @@ PACKAGE = ROOT / "neurodriver"
 
 ORDER = (
     "version", "importing", "errors", "arguments", "html", "quantities", "settings", "system",
-    "mpi", "adapters", "profiling", "native", "model", "components", "ports", "circuit", "io",
-    "results", "recorders", "inputs", "circuits", "plan", "codegen", "backends", "state", "run",
-    "error_driven", "parallel", "plot", "view", "sweeps", "experiment", "published", "pynn", "lazy",
-    "neurodriver", "cli", "__main__", "compat",
+    "side_by_side", "mpi", "adapters", "profiling", "native", "model", "components", "ports",
+    "circuit", "io", "results", "recorders", "inputs", "circuits", "plan", "codegen", "backends",
+    "state", "run", "error_driven", "parallel", "plot", "view", "sweeps", "experiment", "published",
+    "pynn", "lazy", "neurodriver", "cli", "__main__", "compat",
 )  # fmt: skip
 """Folders and modules from the ground floor up; ``neurodriver`` is the package's ``__init__``."""
 

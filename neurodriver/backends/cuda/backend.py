@@ -75,7 +75,6 @@ class CUDABackend:
     """
 
     worker, peak_by = "warp", "a copy within the memory"
-    _behind: Callable[[], None] | None = None
 
     def __init__(
         self,
@@ -127,6 +126,7 @@ class CUDABackend:
         self.queued = QueuedCalls(self)
         self._stages: list[Staging | Lane] = []
         self._in_flight: list[Lane] = []
+        self._behind: Callable[[], None] | None = None
 
     # -- memory ---------------------------------------------------------------------------------
 

@@ -184,7 +184,7 @@ class CUDABatch(CUDABackend):
         self.queued = QueuedCalls(self)
         self._stages: list[Any] = []
         self._in_flight: list[Lane] = []
-        self.completed, self._open = 0, True
+        self.completed, self._open, self._behind = 0, True, None
 
     def _faults(self) -> Pool | None:
         """Let the records of faults of all copies lie in one piece; None where there are none."""
