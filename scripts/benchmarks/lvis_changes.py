@@ -43,6 +43,7 @@ def sets_of(net: Network, place: SynapsePlace, items: int) -> tuple[SynapseSets,
         names = [name for name, size in TEXTS.states.items() for _ in range(size or 1)]
         active = rng.random((items, layer.count)) < ACTIVE
         values[:, names.index("CaD")] = np.where(active, 0.5, 0.05)
+        values[:, names.index("CaDBefore"), 0] = 0.9  # the greatest one of the layer
         stored, size = place.store(values), values[0, 0].nbytes
         begin = np.arange(items * TEXTS.width).reshape(items, -1) * size + stored.address
         states[layer.name], first[layer.name], at = begin, at, at + layer.count
@@ -80,12 +81,11 @@ def rows(backend: str, rounds: int, small: bool) -> Iterator[dict[str, Any]]:
         net = network(SMALL, 8) if small else network()
         place = place_of(backend)
         made, rules = sets_of(net, place, items)
-        greatest = np.full((items, len(net.layers)), 0.9)
         difference = np.full(sum(layer.count for layer in net.layers.values()), 0.9)
         found: dict[str, list[float]] = {}
         for _ in range(rounds + 1):
             for said, texts, given in (
-                ("rules", rules, {"greatest": greatest}),
+                ("rules", rules, {}),
                 ("apply", dict.fromkeys(rules, "apply"), {}),
                 ("adapt", dict.fromkeys(rules, "adapt"), {"difference": difference}),
             ):

@@ -64,7 +64,8 @@ class PeerCounts:
         self._starts = np.cumsum([0, *(-(-size // 16) * 16 for size in sizes)])
         # a slot is where one other rank packs; behind all slots are the signals
         self._slot = int(self._starts[-1])
-        self._kept = self._take(device, self._slot * (ranks - 1) + 2 * 8 * ranks)
+        self._size = self._slot * (ranks - 1) + 2 * 8 * ranks
+        self._kept = self._take(device, self._size)
         self._memory = self._kept[1]
         self._others, self._number = 0, 0
         self._whole, self._opened = True, list[Callable[[], Any]]()
@@ -171,8 +172,7 @@ class PeerCounts:
             self._device.wait()
         while self._opened:
             self._opened.pop()()
-        size = self._slot * (self._ranks - 1) + 2 * 8 * self._ranks
-        _SPARE.setdefault((self._device.number, size), []).append(self._kept)
+        _SPARE.setdefault((self._device.number, self._size), []).append(self._kept)
 
     def _send(self, what: int) -> None:
         """Let the stream signal the others, behind all that was begun before."""
