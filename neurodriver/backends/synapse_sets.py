@@ -111,8 +111,7 @@ class SynapseSets:
         texts : mapping of str to str
             Name of a set -> name of its text.
         given : mapping of str to array
-            Numbers of targets that the texts read, (targets,) or (copies, targets); in place of
-            targets the parts for those that are given once.
+            Numbers of targets that the texts read, (targets,) or (copies, targets).
         share : {ALONE, PACKS, ADDS}
             How the run takes part in adding up the counts of ranks that reach each other, see
             `SynapsePlace.run`.

@@ -59,7 +59,7 @@ class SynapseSet:
     offset : int
         Number of the first target among the targets of all sets, for what the caller gives.
     part : int
-        Which of the numbers is theirs that the caller gives once for all targets of a set.
+        Sets with the same targets have the same number. Greatest values are kept once for each.
     """
 
     first: NDArray[np.int64]
@@ -102,7 +102,7 @@ class SynapseTables:
     marks : Stored of (rows,) int32
         Which rows may have counts other than 0.
     given : dict of str to Stored
-        What the caller gives.
+        What the caller gives, and greatest values.
     arrays : dict of str to dict of str to Stored
         Of each set, by name.
     """
@@ -124,7 +124,7 @@ class SynapseTables:
         self._first_row = dict(zip(sets, np.cumsum([0, *rows]).tolist(), strict=False))
         self.marks = place.store(np.zeros(sum(rows), np.int32))
         self._parts = 1 + max((one.part for one in sets.values()), default=0)
-        widths = dict.fromkeys(texts.given, targets) | dict.fromkeys(texts.of_sets, self._parts)
+        widths = dict.fromkeys(texts.given, targets) | dict.fromkeys(texts.greatest, self._parts)
         self.given = {name: place.store(np.zeros((copies, n))) for name, n in widths.items()}
         self.arrays = {name: self._stored(one) for name, one in sets.items()}
         self._runs: dict[tuple[tuple[str, str], ...], Prepared] = {}
@@ -253,7 +253,7 @@ class SynapseTables:
         ]
         offset, part = self._sets[name].offset, self._sets[name].part
         places = dict.fromkeys(texts.given, (self._targets, offset))
-        places |= dict.fromkeys(texts.of_sets, (self._parts, part))
+        places |= dict.fromkeys(texts.greatest, (self._parts, part))
         given = [
             self.given[one].address + 8 * (copy * width + first)
             for copy in range(copies)

@@ -245,7 +245,7 @@ class _SynapseWriter(CText):
             lines.append(f"const nd_state *const *const nd_v = {table};")
         for side, name in read:
             lines += self._state(side, name)
-        given = (*texts.given, *texts.of_sets)
+        given = (*texts.given, *texts.greatest)
         for i, name in enumerate(given):
             if f"post_{name}" in words:
                 place = "nd_j" if name in texts.given else "0"
@@ -331,7 +331,7 @@ class _SynapseWriter(CText):
         """
         texts = self.texts
         known = {*FUNCTIONS, *texts.numbers, *texts.vectors, *texts.sums(self.text), "inputs"}
-        known |= {f"post_{one}" for one in (*texts.states, *texts.given, *texts.of_sets)}
+        known |= {f"post_{one}" for one in (*texts.states, *texts.given, *texts.greatest)}
         for one in _statements(body):
             if not isinstance(one, tree.Declaration) or not one.const or one.value is None:
                 continue

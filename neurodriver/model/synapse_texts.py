@@ -77,8 +77,6 @@ class SynapseTexts:
         States of both ends: ``pre.x``, ``post.x``. Elements of a vector; None of others.
     given : tuple of str
         Numbers of each target that the caller gives: ``post.x``.
-    given_once : tuple of str
-        The same for numbers that all targets of a set have in common.
     greatest : mapping of str to str
         Name -> state that is no vector: ``post.name`` is the greatest value of the state among all
         targets of the set, in the same copy.
@@ -96,7 +94,6 @@ class SynapseTexts:
     vectors: Mapping[str, int] = field(default_factory=dict)
     states: Mapping[str, int | None] = field(default_factory=dict)
     given: tuple[str, ...] = ()
-    given_once: tuple[str, ...] = ()
     greatest: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -114,11 +111,6 @@ class SynapseTexts:
     def elements(self) -> tuple[tuple[str, int], ...]:
         """States with their numbers of elements; 1 of those that are no vectors."""
         return tuple((name, size or 1) for name, size in self.states.items())
-
-    @property
-    def of_sets(self) -> tuple[str, ...]:
-        """Names of numbers that all targets of a set have in common."""
-        return *self.given_once, *self.greatest
 
     @property
     def width(self) -> int:
@@ -210,7 +202,7 @@ class SynapseTexts:
         for side in SIDES:
             for name, size in self.states.items():
                 found[f"{side}_{name}"] = _fixed("state of a unit", size)
-        given = (*self.given, *self.of_sets)
+        given = (*self.given, *self.greatest)
         found |= {f"post_{name}": _fixed("number of the target") for name in given}
         own = (*self.own, *self.kept, "changed")
         return found | {n: Symbol("number of the synapse", writable=True) for n in own}

@@ -31,7 +31,6 @@ TEXTS = SynapseTexts(
     vectors={"parts": 3},
     states={"v": 3, "x": None},
     given=("factor",),
-    given_once=("most",),
     greatest={"peak": "x"},
     texts={
         "learn": SynapseText(
@@ -39,7 +38,7 @@ TEXTS = SynapseTexts(
             real product = 0;
             for (int b = 0; b < 3; ++b) product += parts[b] * pre.v[b] * post.v[b];
             trace += share * (product - trace);
-            const real bound = fmin(post.factor, post.most);  // it is equal for all synapses
+            const real bound = fmin(post.factor, 0.6);  // it is equal for all synapses
             const real round = pre.x, apart = post.x - round;
             add(rate * trace * bound * (1 + apart) * (post.x < post.peak ? 1 : 0.5));
             """,
@@ -62,7 +61,6 @@ TEXTS = SynapseTexts(
 )
 
 COPIES, SOURCES, TARGETS = 2, 37, 9
-MOST = 0.6, 0.4
 ELEMENTS = 4
 
 
@@ -92,10 +90,9 @@ class Example:
         self.sets.bind({"a": np.array(where, np.uint64)}, {"a": sent}, {"a": self.order})
 
     def run(self, text: str) -> None:
-        """Run a text; the first four targets of what is given belong to others, as do two parts."""
+        """Run a text; the first four targets of what is given belong to others."""
         given = np.concatenate([np.full((COPIES, 4), np.nan), self.factor], axis=1)
-        most = np.array([[np.nan, np.nan, one] for one in MOST])
-        self.sets.run({"a": text}, {"factor": given, "most": most})
+        self.sets.run({"a": text}, {"factor": given})
 
     def left(self) -> dict[str, np.ndarray]:
         """Return all numbers."""
@@ -113,7 +110,7 @@ def expected(example: Example) -> dict[str, np.ndarray]:
             product = sum(example.numbers["parts"][i] * a[i][pre] * b[i][post] for i in range(3))
             runs = b[3][post] > 0.6
             trace[copy] = np.where(runs, trace[copy] + 0.25 * (product - trace[copy]), trace[copy])
-            factor = np.minimum(example.factor[copy], MOST[copy])[post]
+            factor = np.minimum(example.factor[copy], 0.6)[post]
             change = 0.3 * trace[copy] * factor * (1 + b[3][post] - a[3][pre])
             change *= np.where(post == b[3].argmax(), 0.5, 1.0)
             counts += np.where(runs, np.rint(change / UNIT), 0).astype(np.int64)
