@@ -19,12 +19,12 @@ from .builders import BUILDERS
 from .changes import CircuitChanges
 from .counted_names import CountedNames
 from .followed import CircuitNeighbours
-from .groups import Column as Column
 from .groups import Connections as Connections
 from .groups import Group as Group
-from .groups import Numbered
 from .groups import Port as Port
 from .groups import column_bytes as column_bytes
+from .numbered import Column as Column
+from .numbered import Numbered
 from .readers import CircuitReaders
 from .selection import Selection, named_populations, whole
 from .summary import circuit_html, circuit_text

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from .groups import CHUNK, Column, Group, NamesOfSome, Numbered
+from .groups import Group, NamesOfSome
+from .numbered import CHUNK, Column, Numbered
 
 if TYPE_CHECKING:
     from .circuit import Circuit
@@ -70,15 +71,21 @@ class CountedNames:
     def find(self, uids: Sequence[str] | Column) -> Numbers:
         """Return component numbers of names, -1 where there is none, (len(uids),) int64."""
         found = np.empty(len(uids), np.int64)
+        names = Numbered(tuple((name, count) for name, (_, count) in self.spans.items()))
         for begin in range(0, len(uids), CHUNK):
-            found[begin : begin + CHUNK] = self._find(uids[begin : begin + CHUNK])
+            some = np.ascontiguousarray(uids[begin : begin + CHUNK], np.str_)
+            first, last = self._find(some[[0, -1]]).tolist()
+            alike = first >= 0 and last - first == len(some) - 1
+            if alike and np.array_equal(names.between(first, last + 1), some):
+                found[begin : begin + CHUNK] = np.arange(first, last + 1)  # they follow in order
+            else:
+                found[begin : begin + CHUNK] = self._find(some)
         if self.places is None or not len(self.places):
             return found
         return np.where(found < 0, -1, self.places[found])
 
-    def _find(self, uids: Sequence[str] | Column) -> Numbers:
+    def _find(self, text: Column) -> Numbers:
         """Return the numbers of some names among all that there may be."""
-        text = np.ascontiguousarray(uids, np.str_)
         none = np.full(len(text), -1, np.int64)
         width = text.dtype.itemsize // 4
         if not width:

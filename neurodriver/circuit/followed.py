@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .builders import BUILDERS
-from .groups import Column
+from .numbered import Column
 
 
 class CircuitNeighbours:

@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -18,8 +17,7 @@ from ..model.component import NDComponent
 from ..model.plasticity import Plasticity
 from ..quantities import is_quantity
 from .node_columns import JoinedColumns
-
-Column = NDArray[Any]
+from .numbered import Column, Numbered
 
 
 class Port(NDComponent):
@@ -47,58 +45,6 @@ def _taken(columns: Mapping[str, Column], rows: NDArray[np.integer]) -> Mapping[
     return {name: c[rows] if c.ndim else c for name, c in columns.items()}
 
 
-CHUNK = 1 << 16
-"""Names that are made at once."""
-
-
-@dataclass(frozen=True)
-class Numbered:
-    """Names that count, ``<population>/<number>``; they are made when somebody asks for them.
-
-    Attributes
-    ----------
-    parts : tuple of (str, int)
-        Name and number of components of each population, one after the other.
-    """
-
-    parts: tuple[tuple[str, int], ...]
-
-    @property
-    def shape(self) -> tuple[int]:
-        """Number of names."""
-        return (sum(count for _, count in self.parts),)
-
-    def made(self) -> Column:
-        """Return the names, (n,) str."""
-        each = [
-            np.strings.add(f"{name}/", np.arange(count).astype("U")) for name, count in self.parts
-        ]
-        return np.concatenate(each)
-
-    def listed(self) -> Iterator[str]:
-        """Yield the names; that is faster than to make an array of them."""
-        for name, count in self.parts:
-            yield from map(f"{name}/".__add__, map(str, range(count)))
-
-    def chunks(self) -> Iterator[list[str]]:
-        """Yield the names in lists of ``CHUNK``: there may be millions."""
-        names = self.listed()
-        while some := list(islice(names, CHUNK)):
-            yield some
-
-    def joined(self) -> Iterator[bytes]:
-        """Yield the parts of one text: all names, with null characters between them."""
-        names = (some for name, count in self.parts for some in _numbered(f"\0{name}/", count))
-        for first in names:
-            yield first[1:]
-            break
-        yield from names
-
-    def first(self, count: int) -> list[str]:
-        """Return the first names."""
-        return list(islice(self.listed(), count))
-
-
 @dataclass(frozen=True, eq=False)
 class NamesOfSome:
     """Names of some components of a group; they are made when somebody asks for them.
@@ -121,20 +67,6 @@ class NamesOfSome:
         """Return the names, (n,) str."""
         names: Column = self.group.uids[self.rows]
         return names
-
-
-def _numbered(before: str, count: int) -> Iterator[bytes]:
-    """Yield ``before`` with the numbers from 0 on, a digit of all numbers at a time."""
-    head, first = np.frombuffer(before.encode(), np.uint8), 0
-    while first < count:
-        digits = len(str(first))
-        end = min(count, first + CHUNK, 10**digits)
-        text = np.empty((end - first, len(head) + digits), np.uint8)
-        text[:, : len(head)], left = head, np.arange(first, end, dtype=np.uint32)
-        for place in range(1, digits + 1):
-            left, text[:, -place] = left // 10, left % 10 + ord("0")
-        yield text.tobytes()
-        first = end
 
 
 @dataclass(frozen=True, eq=False)
@@ -278,7 +210,7 @@ class Group:
         """Names of the components, (n,) str."""
         if self.given_uids is not None:
             return self.given_uids
-        return np.strings.add(f"{self.name}/", np.arange(self.count).astype("U"))
+        return Numbered(((self.name, self.count),)).made()
 
     @property
     def full_uids(self) -> Column:

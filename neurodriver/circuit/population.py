@@ -20,9 +20,10 @@ from .axis import Axis, AxisRun
 from .builders import builds
 from .circuit import Circuit
 from .distributions import Distribution
-from .groups import Column, Connections, Group, Numbered, joined_params
+from .groups import Connections, Group, joined_params
 from .members import Members, Rows, index_text, rows_of
 from .node_columns import POPULATION, JoinedColumns, given_columns, storable
+from .numbered import Column, Numbered
 from .numbers_drawn import numbers_drawn
 from .pace import Pace, pace_of
 from .population_values import law_in_unit, rule_of, space_given, stand_in, with_elements

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .circuit import Circuit
-from .groups import Numbered
+from .numbered import Numbered
 from .uid_hashes import hashes, hashes_of_column, hashes_of_numbered
 
 _NUMBERED: WeakKeyDictionary[Numbered, NDArray[np.uint64]] = WeakKeyDictionary()

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from ..errors import CircuitError, PopulationError, near, quoted
 from ..model.component import NDComponent
-from .groups import Group, Numbered
+from .groups import Group
 from .members import Members, Rows, index_text, rows_of
 from .node_columns import POPULATION, Column, joined_columns
+from .numbered import Numbered
 
 if TYPE_CHECKING:
     from .circuit import Circuit

@@ -16,7 +16,7 @@ from ..model.kinds import VariableKind
 from .circuit import Circuit, Connections, Group, Port
 from .cut import Bridge, bridges_of, into_part, own_groups, part_numbers, spaces_of_part
 from .drawn_share import DrawnShare
-from .groups import Numbered
+from .numbered import Numbered
 from .plastic import with_largest
 
 Numbers = NDArray[np.int64]

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from .. import html
-from .groups import Numbered
+from .numbered import Numbered
 
 
 def circuit_text(circuit: Any) -> str:

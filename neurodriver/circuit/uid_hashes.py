@@ -15,7 +15,7 @@ from ..errors import CompileError
 from ..native.compiler import build
 from ..native.headers import header
 from ..system import cores
-from .groups import Column, Numbered
+from .numbered import Column, Numbered
 
 MANY = 1 << 15
 """For at least so many uids a loop is compiled. The library is then kept in the cache."""

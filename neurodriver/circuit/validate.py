@@ -14,8 +14,8 @@ from ..model.component import NDComponent, Parameter
 from ..model.kinds import CircuitKinds, VariableKind
 from .circuit import Circuit, Connections, Group
 from .drawn import Drawn, warn_of_none
-from .groups import Numbered
 from .node_columns import storable
+from .numbered import Numbered
 from .plastic import check_learning
 from .pools import pool_groups
 from .wiring import numbers_of

@@ -35,8 +35,8 @@ from ..circuit.arrays import check_wiring
 from ..circuit.assemble import PORT_LABELS
 from ..circuit.circuit import Circuit, Column, Connections, Group, Port
 from ..circuit.drawn import Drawn
-from ..circuit.groups import Numbered
 from ..circuit.node_columns import POPULATION
+from ..circuit.numbered import Numbered
 from ..circuit.projections import Projection, bind
 from ..circuit.space import Space
 from ..circuit.validate import checked

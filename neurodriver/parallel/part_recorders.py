@@ -60,6 +60,7 @@ class WholeRecording:
         self.recorder, self._circuit, self._of = recorder, circuit, of
         self._plan: RecordingPlan | None = None
         self._asked: dict[str, Numbers] = {}
+        self._finding = threading.Lock()
         self._columns: tuple[Columns, ...] = ()
         self._places: list[dict[str, ColumnsOfPart]] = []
         self._joined, self._joining = 0, threading.Lock()  # steps put together
@@ -138,8 +139,9 @@ class WholeRecording:
 
     def _parts_of(self, variable: str, uids: Sequence[str]) -> Numbers:
         """Return the part of each component that is named for a variable; 0 of unknown names."""
-        if variable not in self._asked:
-            self._asked[variable] = self._circuit.find(uids)
+        with self._finding:  # parts are made side by side
+            if variable not in self._asked:
+                self._asked[variable] = self._circuit.find(uids)
         found = self._asked[variable]
         return np.where(found < 0, 0, self._of[found])
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..circuit.axis_parts import rows_at
 from ..circuit.circuit import Circuit
-from ..circuit.groups import Numbered
+from ..circuit.numbered import Numbered
 from ..circuit.pools import pool_groups
 from ..errors import NeurodriverError, RecordingError, near
 

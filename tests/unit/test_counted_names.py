@@ -9,6 +9,7 @@ import neurodriver as nd
 from neurodriver.circuit import counted_names
 from neurodriver.circuit.counted_names import CountedNames
 from neurodriver.circuit.cut import own_groups
+from neurodriver.circuit.numbered import Numbered
 
 UNKNOWN = [
     "a/7", "a/07", "a/00", "a/", "a", "", "/", "/0", "a/-1", "a/+1", "a/1 ", " a/1", "a/1a", "b/0",
@@ -36,6 +37,30 @@ def test_names_of_a_circuit(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None
     assert made.find(asked.tolist()).tolist() == found.tolist()
     assert (found >= 0).sum() == 131 and (found < 0).sum() == len(UNKNOWN)
     assert made.find([]).shape == (0,)
+
+
+@pytest.mark.parametrize("chunk", [1, 2, 5, 50, 1 << 16])
+def test_names_in_order(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where a run of names has another one in its midst, or two that changed places."""
+    monkeypatch.setattr(counted_names, "CHUNK", chunk)
+    made = circuit()
+    names = made.uids.tolist()
+    assert made.find(names).tolist() == list(range(131)) == made.find(made.uids).tolist()
+    assert made.find(names[4:111]).tolist() == list(range(4, 111))
+    for at, other in ((20, "deep/b/x"), (21, "a/0"), (22, "deep/b/0012")):
+        asked = [*names[:at], other, *names[at + 1 :]]
+        place = 0 if other == "a/0" else -1
+        assert made.find(asked).tolist() == [*range(at), place, *range(at + 1, 131)]
+    asked = [*names[:40], names[41], names[40], *names[42:]]
+    assert made.find(asked).tolist() == [*range(40), 41, 40, *range(42, 131)]
+
+
+@pytest.mark.parametrize("first, end", [(0, 0), (0, 1), (8, 12), (3, 1208), (1199, 1216), (5, 5)])
+def test_some_of_many_names(first: int, end: int) -> None:
+    names = Numbered((("none", 0), ("a", 1203), ("Körner ∂", 12), ("empty", 0), ("one", 1)))
+    made = names.between(first, end)
+    assert made.tolist() == [*names.listed()][first:end] and names.shape == (1216,)
+    assert Numbered(()).made().tolist() == []
 
 
 def test_names_of_a_part() -> None:

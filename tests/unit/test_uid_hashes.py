@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from neurodriver.circuit import uid_hashes
-from neurodriver.circuit.groups import Numbered
+from neurodriver.circuit.numbered import Numbered
 from neurodriver.circuit.uid_hashes import hashes, hashes_of_column, hashes_of_numbered
 
 

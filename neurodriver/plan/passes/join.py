@@ -18,8 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...circuit.circuit import Circuit, Connections, Group, Port
-from ...circuit.groups import Column, Layer, joined_params
+from ...circuit.groups import Layer, joined_params
 from ...circuit.node_columns import joined_columns
+from ...circuit.numbered import Column
 from ...circuit.random_keys import component_keys
 from ...errors import CircuitError
 from ...model.component import NDComponent, State

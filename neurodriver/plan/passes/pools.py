@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 
 from ...circuit.axis import Axis
 from ...circuit.circuit import Circuit, Group
-from ...circuit.groups import FieldValue, Layer, Numbered
+from ...circuit.groups import FieldValue, Layer
 from ...circuit.node_columns import POPULATION
+from ...circuit.numbered import Numbered
 from ...circuit.pointers import group_of, pool_source
 from ...circuit.pools import GROUP, PoolGroups, pool_groups
 from ...circuit.space import AxisGrid, Space
