@@ -167,7 +167,18 @@ def circuits(draw: st.DrawFn) -> Circuit:
     return build(nodes, edges)
 
 
-_TAKEN = {"id", "key", "label", "variable", "receptor", "tag", "delay", "class", "weights"}
+_TAKEN = {
+    "id",
+    "key",
+    "label",
+    "variable",
+    "receptor",
+    "tag",
+    "delay",
+    "class",
+    "weights",
+    "plasticity",
+}
 
 
 @pytest.mark.filterwarnings("ignore::neurodriver.errors.CircuitWarning")

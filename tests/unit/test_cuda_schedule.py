@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sharing import CELL
 from support import DT, spiking_network
 
+import neurodriver as nd
 from neurodriver.backends.cuda import items, schedule, warp_items
 from neurodriver.backends.cuda.executors import EXECUTORS
 from neurodriver.backends.cuda.items import WARP, Items
@@ -19,7 +21,7 @@ from neurodriver.backends.cuda.shares import SMALL, shares_of
 from neurodriver.codegen.generate import generate
 from neurodriver.native.buffers import padded
 from neurodriver.plan.compile import compile_circuit
-from neurodriver.plan.target import CUDA
+from neurodriver.plan.target import CPU, CUDA
 from neurodriver.plan.unit import Unit
 
 UNITS = generate(compile_circuit(spiking_network(33, 2, seed=1), DT, target=CUDA)).tasks
@@ -227,6 +229,29 @@ def test_a_warp_has_neighbours() -> None:
     assert (np.diff(lists.items[:, 1]) == WARP * plan.own[0]).all()
     sizes = np.diff(lists.offsets)
     assert len(sizes) == plan.warps and sizes.max() - sizes.min() <= 1
+
+
+@pytest.mark.parametrize("drawn", [False, True])
+def test_inputs_of_a_target_are_no_work_of_its_warp(drawn: bool) -> None:
+    """All warps deliver spikes on a GPU, so neurons with many inputs are like others there."""
+    few, many = (
+        nd.Population("LeakyIAFExpCurrent", 320, name=name, **CELL) for name in ("few", "many")
+    )
+    links = [
+        nd.Projection(source, target, nd.FixedInDegree(degree), receptor="exc", weight=1.0)
+        for target, degree in ((few, 3), (many, 300))
+        for source in (few, many)
+    ]
+    circuit = nd.Circuit([few, many], links)
+    if not drawn:
+        stored = [one.expanded() for one in circuit.connections]
+        circuit = circuit.with_parts(circuit.groups, stored)
+    on_gpu, on_cpu = (
+        generate(compile_circuit(circuit, DT, target=target)).tasks[0].cost
+        for target in (CUDA, CPU)
+    )
+    assert len(set(on_gpu.tolist())) == 1 and len(on_gpu) == len(on_cpu) == 40
+    assert on_cpu[20:].min() > 1.2 * on_cpu[:20].max()
 
 
 @pytest.mark.parametrize("near", [False, True])

@@ -400,7 +400,7 @@ template <class Unit> ND_FN void nd_steps(Unit &unit, long long &k, long long un
     unit.nd_lost = lost;
 #endif
     unit.turn(k);
-    const int steps = ND_WINDOW ? (int)(until - k) : 1;
+    const int steps = ND_WINDOW > 1 ? (int)(until - k) : 1;
     for (int t = 0; t < steps; ++t) unit.step(k + t, t + 1 == steps);
     k += steps;
 }

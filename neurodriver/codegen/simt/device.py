@@ -264,12 +264,13 @@ def device_text(
     lines += imported_senders(imports) if imports else []
     lines += [*_learn(parts, shape), *_stage_of(parts, shape.stages)]
     lines += _loop([text for text in units if text.part.kernel.patches])
-    stream = [f"{cases_of(t)} {t.part.streams}<{t.space}::unit>{_GIVEN}; break;" for t in units]
+    stream = [(t, f"{t.part.streams}<{t.space}::unit>{_GIVEN};") for t in units]
     head = "ND_FN void nd_do_unit(const nd_item &item, long long k, long long until, bool lost)"
-    lines += _choice(head, "item", stream)
+    lines += _choice(head, "item", stream, len(units) == 1)
     if shape.holds:
-        hold = [f"{cases_of(t)} nd_hold<{t.space}::unit>(loop); break;" for t in units]
-        lines += _choice("ND_FN void nd_hold_unit(nd_loop &loop)", "loop.item(0)", hold)
+        hold = [(t, f"nd_hold<{t.space}::unit>(loop);") for t in units]
+        head = "ND_FN void nd_hold_unit(nd_loop &loop)"
+        lines += _choice(head, "loop.item(0)", hold, len(units) == 1)
     lines += [*opening_text(units), *once_text(units)]
     return "\n".join([*lines, header("codegen/simt/device_end.cuh"), *other_kernels(imports)])
 
@@ -287,7 +288,7 @@ def _patch_words(parts: Sequence[Part], shape: Shape, taken: int) -> list[str]:
 def _loop(texts: Sequence[SharedText]) -> list[str]:
     """Return the step loop, and the functions of the units that are cut into patches."""
     opens = [f"nd_become({n}); {t.space}::unit::open();" for t in texts for n in t.numbers]
-    bring = [f"{cases_of(t)} nd_bring_cells<{t.space}::unit>(item, k, back); break;" for t in texts]
+    bring = [(t, f"nd_bring_cells<{t.space}::unit>(item, k, back);") for t in texts]
     head = "ND_FN void nd_bring_unit(const nd_item &item, long long k, bool back)"
     return [
         header("codegen/simt/device.cuh"),
@@ -318,7 +319,16 @@ def with_integers(text: str, integers: Sequence[int | None]) -> str:
     return re.sub(r"nd_a->n\[(\d+)\]", one, text)
 
 
-def _choice(head: str, item: str, cases: list[str]) -> list[str]:
+def _choice(
+    head: str, item: str, calls: Sequence[tuple[SharedText, str]], alone: bool = False
+) -> list[str]:
+    """Return a function that makes the call of the text of an item.
+
+    ``alone``: a single text has all items, so nobody waits to know what an item is.
+    """
+    if alone:
+        return block(head, [call for _, call in calls])
+    cases = [f"{cases_of(text)} {call} break;" for text, call in calls]
     return block(head, block(f"switch ({item}.what)", [*cases, "default: break;"]))
 
 

@@ -174,7 +174,7 @@ def rows_there(
     }
     degree = np.zeros(len(units.unit), np.int64)
     degree[first : first + len(links.ends.target)] = len(links) // max(len(links.ends.target), 1)
-    gather.cost = per_slice(degree)
+    gather.cost = per_slice(degree, layout.target.threads)
     return gather
 
 

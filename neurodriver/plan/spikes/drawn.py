@@ -201,7 +201,7 @@ class DrawnBySource:
         else:
             self._write(gather, units.unit, rows)
         degree = np.bincount(beside.target, minlength=self.count)
-        gather.cost = per_slice(self.bounds.degree + degree)
+        gather.cost = per_slice(self.bounds.degree + degree, self.threads)
         return gather
 
     def _blocks(self, layout: Layout, variable: str) -> NDArray[np.int64]:

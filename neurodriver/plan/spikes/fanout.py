@@ -199,7 +199,7 @@ def fan_out(
     if threads and ahead is None:
         add_reached(gather, edges.target, width)
     store_multiples(gather, rows, threads, width)
-    gather.cost = per_slice(np.bincount(edges.target, minlength=count))
+    gather.cost = per_slice(np.bincount(edges.target, minlength=count), threads)
     return gather
 
 
@@ -311,8 +311,14 @@ def smallest(most: float) -> type[np.signedinteger[Any]]:
     return next(k for k in (np.int8, np.int16, np.int32) if most <= np.iinfo(k).max)
 
 
-def per_slice(degree: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the work of each ``LANES`` targets from their numbers of connections."""
+def per_slice(degree: NDArray[np.int64], threads: bool) -> NDArray[np.float64]:
+    """Return the work of each ``LANES`` targets from their numbers of connections.
+
+    A device of many ``threads`` delivers along the connections of sources, and all of its warps do
+    so. Then a target only reads its slot.
+    """
+    if threads:
+        return np.full(-(-len(degree) // LANES), float(LANES))
     sums = np.add.reduceat(degree.astype(np.float64), np.arange(0, len(degree), LANES))
     out: NDArray[np.float64] = LANES + COST * sums
     return out

@@ -343,7 +343,7 @@ def learn_by_source(
         gather.limits["pieces"] = int((-(-degree // gather.piece)).sum())
     else:
         _of_threads(gather, rows)
-    gather.cost = per_slice(gather.degree)
+    gather.cost = per_slice(gather.degree, layout.target.threads)
     return gather
 
 

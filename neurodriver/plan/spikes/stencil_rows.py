@@ -179,7 +179,7 @@ def rows_of_stencils(
         _add_pieces(gather, near, degree, (near - begin[:-1])[stencil])
     inputs = np.zeros(len(units.unit), np.int64)
     inputs[mine] = np.diff(one.targets.begin)[one.targets.of]
-    gather.cost = per_slice(inputs)
+    gather.cost = per_slice(inputs, layout.target.threads)
     return gather
 
 
