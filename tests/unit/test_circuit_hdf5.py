@@ -167,18 +167,7 @@ def circuits(draw: st.DrawFn) -> Circuit:
     return build(nodes, edges)
 
 
-_TAKEN = {
-    "id",
-    "key",
-    "label",
-    "variable",
-    "receptor",
-    "tag",
-    "delay",
-    "class",
-    "weights",
-    "plasticity",
-}
+_TAKEN = {*"id key label variable receptor tag delay class weights plasticity".split()}
 
 
 @pytest.mark.filterwarnings("ignore::neurodriver.errors.CircuitWarning")
