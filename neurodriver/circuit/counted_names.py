@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -71,18 +72,26 @@ class CountedNames:
     def find(self, uids: Sequence[str] | Column) -> Numbers:
         """Return component numbers of names, -1 where there is none, (len(uids),) int64."""
         found = np.empty(len(uids), np.int64)
-        names = Numbered(tuple((name, count) for name, (_, count) in self.spans.items()))
         for begin in range(0, len(uids), CHUNK):
             some = np.ascontiguousarray(uids[begin : begin + CHUNK], np.str_)
             first, last = self._find(some[[0, -1]]).tolist()
-            alike = first >= 0 and last - first == len(some) - 1
-            if alike and np.array_equal(names.between(first, last + 1), some):
-                found[begin : begin + CHUNK] = np.arange(first, last + 1)  # they follow in order
+            if self._are_between(first, last + 1, some):
+                found[begin : begin + CHUNK] = np.arange(first, last + 1)
             else:
                 found[begin : begin + CHUNK] = self._find(some)
         if self.places is None or not len(self.places):
             return found
         return np.where(found < 0, -1, self.places[found])
+
+    @cached_property
+    def _all(self) -> Numbered:
+        return Numbered(tuple((name, count) for name, (_, count) in self.spans.items()))
+
+    def _are_between(self, first: int, end: int, text: Column) -> bool:
+        """Whether these are all names from the first to the last, in order. To see it is fast."""
+        if first < 0 or end - first != len(text) or self._all.are_short(first, end):
+            return False
+        return np.array_equal(self._all.between(first, end), text)
 
     def _find(self, text: Column) -> Numbers:
         """Return the numbers of some names among all that there may be."""

@@ -17,6 +17,9 @@ Column = NDArray[Any]
 CHUNK = 1 << 16
 """Names that are made at once."""
 
+SHORT = 100
+"""Mean number of names of a population below which they are made one by one."""
+
 
 @dataclass(frozen=True)
 class Numbered:
@@ -40,19 +43,30 @@ class Numbered:
         """Number of names up to the end of each population."""
         return list(accumulate(count for _, count in self.parts))
 
+    def _between(self, first: int, end: int) -> range:
+        """Return the numbers of the populations to which names belong."""
+        last = bisect_left(self._ends, end)
+        return range(bisect_right(self._ends, first), min(last + 1, len(self.parts)))
+
+    def are_short(self, first: int, end: int) -> bool:
+        """Whether the populations of names are so small that each takes longer than its names."""
+        return end - first < SHORT * len(self._between(first, end))
+
     def made(self) -> Column:
         """Return the names, (n,) str."""
         return self.between(0, self.shape[0])
 
     def between(self, first: int, end: int) -> Column:
-        """Return the names from one up to another one, (end - first,) str."""
-        some, last = [], bisect_left(self._ends, end)
-        for part in range(bisect_right(self._ends, first), min(last + 1, len(self.parts))):
+        """Return the names ``first`` to ``end`` - 1, (end - first,) str."""
+        some = []
+        for part in self._between(first, end):
             name, count = self.parts[part]
             begin = self._ends[part] - count
             low, high = max(first - begin, 0), min(end - begin, count)
             if low < high:
                 some.append((f"{name}/", low, high))
+        if self.are_short(first, end):
+            return np.array([f"{head}{i}" for head, low, high in some for i in range(low, high)])
         width = max((len(head) + len(str(high - 1)) for head, _, high in some), default=1)
         codes, row = np.zeros((end - first, width), np.uint32), 0
         for head, low, high in some:
@@ -88,7 +102,7 @@ class Numbered:
 
 
 def _joined(before: str, count: int) -> Iterator[bytes]:
-    """Yield ``before`` with the numbers from 0 on."""
+    """Yield parts of the text of ``before`` with each number from 0 on, as UTF-8."""
     head = np.frombuffer(before.encode(), np.uint8)
     for first, end, digits in _alike(0, count):
         text = np.empty((end - first, len(head) + digits), np.uint8)
@@ -98,7 +112,7 @@ def _joined(before: str, count: int) -> Iterator[bytes]:
 
 
 def _alike(first: int, end: int) -> Iterator[tuple[int, int, int]]:
-    """Yield ranges of at most ``CHUNK`` numbers with as many digits, and how many these are."""
+    """Yield ranges of at most ``CHUNK`` numbers of equal length, as (first, end, digits)."""
     while first < end:
         digits = len(str(first))
         stop = min(end, first + CHUNK, 10**digits)

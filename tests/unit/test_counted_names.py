@@ -41,7 +41,7 @@ def test_names_of_a_circuit(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None
 
 @pytest.mark.parametrize("chunk", [1, 2, 5, 50, 1 << 16])
 def test_names_in_order(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also where a run of names has another one in its midst, or two that changed places."""
+    """They are found, and so are names of which one is another one, or two are swapped."""
     monkeypatch.setattr(counted_names, "CHUNK", chunk)
     made = circuit()
     names = made.uids.tolist()

@@ -392,7 +392,7 @@ struct nd_loop {
     }
 };
 
-/* The steps of a turn, which is one step where there are no windows: no loop then. `lost`: another
+/* The steps of a turn. Without windows, or in windows of one step, this is one step. `lost`: another
  * process has failed, so the results of these steps are not sent to other GPUs. */
 template <class Unit> ND_FN void nd_steps(Unit &unit, long long &k, long long until, bool lost)
 {

@@ -324,7 +324,7 @@ def _choice(
 ) -> list[str]:
     """Return a function that makes the call of the text of an item.
 
-    ``alone``: a single text has all items, so nobody waits to know what an item is.
+    ``alone``: there is one text, so the number of the unit is not looked at.
     """
     if alone:
         return block(head, [call for _, call in calls])

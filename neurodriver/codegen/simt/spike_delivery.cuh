@@ -222,7 +222,7 @@ ND_FN void nd_send_near(unsigned now, const nd_outgoing &outgoing, Meanwhile &&m
             q[j] = Delivery::shared ? now + (unsigned)nd_from(outgoing.home, from) : now;
             more[j] = nd_from(outgoing.more, from);
         }
-        nd_together();      /* a processor has few scoreboards: behind a load, a shuffle waits for the load */
+        if (!ND_HOLDS) nd_together();   /* all shuffles, then all loads: a shuffle behind a load waits for it */
         ND_UNROLL
         for (int j = 0; j < rounds; ++j) {
             q[j] += Delivery::code(p[j]);

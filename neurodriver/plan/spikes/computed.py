@@ -141,5 +141,5 @@ class ComputedSpikes:
         degree[first : first + len(self.links.ends.target)] = (
             WORK * len(self.links) // max(len(self.links.ends.target), 1)
         )
-        gather.cost = per_slice(degree, layout.target.threads)
+        gather.cost = per_slice(degree)
         return gather

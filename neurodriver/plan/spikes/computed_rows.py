@@ -22,7 +22,7 @@ from ...circuit.relation import AxisRuns
 from ..arrays import Array, Owner, Role, row
 from ..layout import Layout
 from .computed import ComputedSpikes
-from .fanout import PIECE, per_slice
+from .fanout import PIECE, of_slots
 from .stencil_rows import StencilRows
 from .stencils import Integers
 from .weights import Units
@@ -172,9 +172,7 @@ def rows_there(
         "near": near * own,
         "far": (box - near) * own,
     }
-    degree = np.zeros(len(units.unit), np.int64)
-    degree[first : first + len(links.ends.target)] = len(links) // max(len(links.ends.target), 1)
-    gather.cost = per_slice(degree, layout.target.threads)
+    gather.cost = of_slots(len(units.unit))
     return gather
 
 

@@ -26,6 +26,7 @@ from .due import MOST_SLOTS, Bins, add_bins, check_slots, choose, pack, shift_of
 from .fanout import (
     add_near,
     add_slots,
+    of_slots,
     per_slice,
     sends,
     shared_by,
@@ -200,8 +201,11 @@ class DrawnBySource:
             add_near(gather, self._write(gather, units.unit, rows))
         else:
             self._write(gather, units.unit, rows)
-        degree = np.bincount(beside.target, minlength=self.count)
-        gather.cost = per_slice(self.bounds.degree + degree, self.threads)
+        if self.threads:
+            gather.cost = of_slots(self.count)
+        else:
+            degree = np.bincount(beside.target, minlength=self.count)
+            gather.cost = per_slice(self.bounds.degree + degree)
         return gather
 
     def _blocks(self, layout: Layout, variable: str) -> NDArray[np.int64]:

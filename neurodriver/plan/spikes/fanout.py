@@ -199,7 +199,8 @@ def fan_out(
     if threads and ahead is None:
         add_reached(gather, edges.target, width)
     store_multiples(gather, rows, threads, width)
-    gather.cost = per_slice(np.bincount(edges.target, minlength=count), threads)
+    degree = None if threads else np.bincount(edges.target, minlength=count)
+    gather.cost = of_slots(count) if degree is None else per_slice(degree)
     return gather
 
 
@@ -311,14 +312,17 @@ def smallest(most: float) -> type[np.signedinteger[Any]]:
     return next(k for k in (np.int8, np.int16, np.int32) if most <= np.iinfo(k).max)
 
 
-def per_slice(degree: NDArray[np.int64], threads: bool) -> NDArray[np.float64]:
-    """Return the work of each ``LANES`` targets from their numbers of connections.
+def of_slots(count: int) -> NDArray[np.float64]:
+    """Return the work of each ``LANES`` targets on a GPU.
 
-    A device of many ``threads`` delivers along the connections of sources, and all of its warps do
-    so. Then a target only reads its slot.
+    All warps deliver spikes together there, by their sources. So a target only reads its slot,
+    however many connections it has.
     """
-    if threads:
-        return np.full(-(-len(degree) // LANES), float(LANES))
+    return np.full(-(-count // LANES), float(LANES))
+
+
+def per_slice(degree: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the work of each ``LANES`` targets on a CPU, from their numbers of connections."""
     sums = np.add.reduceat(degree.astype(np.float64), np.arange(0, len(degree), LANES))
     out: NDArray[np.float64] = LANES + COST * sums
     return out

@@ -39,7 +39,7 @@ from ..arrays import Array, Key, Kind, Owner, Role, role_of_synapses, row, zeros
 from ..edges import element_of, elements_of, elements_of_values
 from ..layout import Layout
 from ..sums.gather import Gather
-from .fanout import PIECE, per_slice
+from .fanout import PIECE, of_slots, per_slice
 from .learning_rows import LearningRows, rows_of
 from .thread_ranges import ThreadRanges
 from .thread_shares import SHORT_ROW, SharesByThread
@@ -343,7 +343,8 @@ def learn_by_source(
         gather.limits["pieces"] = int((-(-degree // gather.piece)).sum())
     else:
         _of_threads(gather, rows)
-    gather.cost = per_slice(gather.degree, layout.target.threads)
+    threads, degree = layout.target.threads, gather.degree
+    gather.cost = of_slots(len(degree)) if threads else per_slice(degree)
     return gather
 
 

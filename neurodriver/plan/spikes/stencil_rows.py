@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ...native.buffers import as_aligned, padded
 from ..layout import Layout
 from . import due
-from .fanout import PIECE, per_slice, shared_by, smallest
+from .fanout import PIECE, of_slots, shared_by, smallest
 from .stencils import Integers, StencilPlan, StencilSpikes
 from .weights import Units
 
@@ -177,9 +177,7 @@ def rows_of_stencils(
         due.add_bins(gather, due.sorted_bins(begin, back), degree, most)
     else:
         _add_pieces(gather, near, degree, (near - begin[:-1])[stencil])
-    inputs = np.zeros(len(units.unit), np.int64)
-    inputs[mine] = np.diff(one.targets.begin)[one.targets.of]
-    gather.cost = per_slice(inputs, layout.target.threads)
+    gather.cost = of_slots(len(units.unit))
     return gather
 
 

@@ -228,7 +228,7 @@ class StencilSpikes:
         gather.limits |= {"blocks": len(blocks), "sources": len(source)}
         degree = np.zeros(len(units.unit), np.int64)
         degree[mine] = self.targets.degree
-        gather.cost = per_slice(degree, layout.target.threads)
+        gather.cost = per_slice(degree)
         return gather
 
     def _add_weights(self, gather: StencilPlan, order: Integers, units: Units, mine: slice) -> None:
