@@ -108,7 +108,7 @@ CASES = [
     Case("coba_lif, 400,000 neurons", 10.3, two=15.0),
     Case("coba_lif, 4,000,000 neurons", 74.5, two=45.7),
     GROUND,
-    streamed("the same, ring of many steps *", 4.13e6, 32, 6.40e6, IN_MEMORY, GROUND.stays),
+    streamed("the same, ring of many steps *", 4.13e6, 56, 6.40e6, IN_MEMORY, GROUND.stays),
     Case("multi-area, metastable state", 918.0, two=544.0),
 ]
 

@@ -28,7 +28,6 @@ _HEAD = """
 #define ND_DUE 1
 #define ND_COPIES 1
 #define ND_CACHED 0
-#define ND_HOLDS 0
 #define ND_ROOMY 0
 #define ND_ROLLED
 #define ND_THREADS (32 * {takers})

@@ -209,7 +209,6 @@ ND_FN void nd_send_near(unsigned now, const nd_outgoing &outgoing, Meanwhile &&m
     const unsigned long long policy = nd_slots_stay();
     constexpr int rounds = Delivery::computed ? 1 : ND_ROUNDS;
     for (int base = 0; base < total; base += 32 * rounds) {
-        long long p[rounds];
         unsigned q[rounds];
         int m[rounds], more[rounds];
         ND_UNROLL
@@ -218,15 +217,11 @@ ND_FN void nd_send_near(unsigned now, const nd_outgoing &outgoing, Meanwhile &&m
             int from = 0;   /* first thread whose connections end after i */
             ND_UNROLL
             for (int d = 16; d; d /= 2) from += nd_from(end, from + d - 1) <= i ? d : 0;
-            p[j] = nd_from(begin, from) + i;
-            q[j] = Delivery::shared ? now + (unsigned)nd_from(outgoing.home, from) : now;
+            const long long p = nd_from(begin, from) + i;
+            q[j] = now + Delivery::code(p);
+            if (Delivery::shared) q[j] += (unsigned)nd_from(outgoing.home, from);
+            m[j] = Delivery::multiple(p, q[j]);
             more[j] = nd_from(outgoing.more, from);
-        }
-        if (!ND_HOLDS) nd_together();   /* all shuffles, then all loads: a shuffle behind a load waits for it */
-        ND_UNROLL
-        for (int j = 0; j < rounds; ++j) {
-            q[j] += Delivery::code(p[j]);
-            m[j] = Delivery::multiple(p[j], q[j]);
         }
         meanwhile();
         ND_UNROLL
