@@ -66,7 +66,8 @@ class Numbered:
             if low < high:
                 some.append((f"{name}/", low, high))
         if self.are_short(first, end):
-            return np.array([f"{head}{i}" for head, low, high in some for i in range(low, high)])
+            names = [f"{head}{i}" for head, low, high in some for i in range(low, high)]
+            return np.array(names, np.str_)
         width = max((len(head) + len(str(high - 1)) for head, _, high in some), default=1)
         codes, row = np.zeros((end - first, width), np.uint32), 0
         for head, low, high in some:

@@ -55,11 +55,14 @@ def test_names_in_order(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
     assert made.find(asked).tolist() == [*range(40), 41, 40, *range(42, 131)]
 
 
-@pytest.mark.parametrize("first, end", [(0, 0), (0, 1), (8, 12), (3, 1208), (1199, 1216), (5, 5)])
+@pytest.mark.parametrize(
+    "first, end", [(0, 0), (0, 1), (8, 12), (3, 1208), (1199, 1216), (5, 5), (1203, 1216)]
+)
 def test_some_of_many_names(first: int, end: int) -> None:
     names = Numbered((("none", 0), ("a", 1203), ("Körner ∂", 12), ("empty", 0), ("one", 1)))
     made = names.between(first, end)
     assert made.tolist() == [*names.listed()][first:end] and names.shape == (1216,)
+    assert made.dtype.kind == "U"
     assert Numbered(()).made().tolist() == []
 
 

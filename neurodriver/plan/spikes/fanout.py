@@ -199,8 +199,10 @@ def fan_out(
     if threads and ahead is None:
         add_reached(gather, edges.target, width)
     store_multiples(gather, rows, threads, width)
-    degree = None if threads else np.bincount(edges.target, minlength=count)
-    gather.cost = of_slots(count) if degree is None else per_slice(degree)
+    if threads:
+        gather.cost = of_slots(count)
+    else:
+        gather.cost = per_slice(np.bincount(edges.target, minlength=count))
     return gather
 
 

@@ -341,10 +341,10 @@ def learn_by_source(
         arrays["scanned"], arrays["about"] = _about(rows)
         gather.limits["most"] = int(degree.max())
         gather.limits["pieces"] = int((-(-degree // gather.piece)).sum())
+        gather.cost = of_slots(len(gather.degree))
     else:
         _of_threads(gather, rows)
-    threads, degree = layout.target.threads, gather.degree
-    gather.cost = of_slots(len(degree)) if threads else per_slice(degree)
+        gather.cost = per_slice(gather.degree)
     return gather
 
 
