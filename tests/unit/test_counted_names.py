@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import neurodriver as nd
-from neurodriver.circuit import counted_names
+from neurodriver.circuit import counted_names, numbered
 from neurodriver.circuit.counted_names import CountedNames
 from neurodriver.circuit.cut import own_groups
 from neurodriver.circuit.numbered import Numbered
@@ -40,9 +40,11 @@ def test_names_of_a_circuit(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @pytest.mark.parametrize("chunk", [1, 2, 5, 50, 1 << 16])
-def test_names_in_order(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("short", [1, 100])
+def test_names_in_order(chunk: int, short: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """They are found, and so are names of which one is another one, or two are swapped."""
     monkeypatch.setattr(counted_names, "CHUNK", chunk)
+    monkeypatch.setattr(numbered, "SHORT", short)
     made = circuit()
     names = made.uids.tolist()
     assert made.find(names).tolist() == list(range(131)) == made.find(made.uids).tolist()
@@ -58,7 +60,11 @@ def test_names_in_order(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     "first, end", [(0, 0), (0, 1), (8, 12), (3, 1208), (1199, 1216), (5, 5), (1203, 1216)]
 )
-def test_some_of_many_names(first: int, end: int) -> None:
+@pytest.mark.parametrize("short", [1, 100])
+def test_some_of_many_names(
+    first: int, end: int, short: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(numbered, "SHORT", short)
     names = Numbered((("none", 0), ("a", 1203), ("Körner ∂", 12), ("empty", 0), ("one", 1)))
     made = names.between(first, end)
     assert made.tolist() == [*names.listed()][first:end] and names.shape == (1216,)

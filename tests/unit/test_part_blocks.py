@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -150,3 +152,23 @@ def test_a_part_whose_components_are_all_named_needs_no_names() -> None:
         rows = whole.recording.V[:, [uids.index(uid) for uid in named]]
         assert recorder.uids("V") == named
         assert np.array_equal(recorder.recording.V[:], rows) and np.ptp(rows) > 0
+
+
+def test_names_are_looked_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parts that are made side by side share what one of them looks up."""
+    circuit = nd.Circuit.from_arrays([(Halving, 40, {}, None)])
+    find, asked = nd.Circuit.find, []
+
+    def slow(self: nd.Circuit, uids: Any) -> Any:
+        asked.append(len(uids))
+        time.sleep(0.1)
+        return find(self, uids)
+
+    monkeypatch.setattr(nd.Circuit, "find", slow)
+    recorder = nd.MemoryRecorder([("V", circuit.uids[3:30].tolist())])
+    whole = WholeRecording(recorder, circuit, np.arange(40) % 2)
+    with ThreadPoolExecutor(2) as pool:
+        parts = list(pool.map(whole.of_part, (0, 1)))
+    assert asked == [27]
+    named = [dict(part.record)["V"] for part in parts if part is not None]
+    assert [len(some or ()) for some in named] == [13, 14]
