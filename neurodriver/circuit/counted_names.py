@@ -88,7 +88,10 @@ class CountedNames:
         return Numbered(tuple((name, count) for name, (_, count) in self.spans.items()))
 
     def _are_between(self, first: int, end: int, text: Column) -> bool:
-        """Whether these are all names from the first to the last, in order. To see it is fast."""
+        """Whether these are all names from ``first`` to ``end`` - 1, in order.
+
+        This takes less time than to read the number in each name.
+        """
         if first < 0 or end - first != len(text) or self._all.are_short(first, end):
             return False
         return np.array_equal(self._all.between(first, end), text)

@@ -42,7 +42,7 @@ def test_names_of_a_circuit(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.mark.parametrize("chunk", [1, 2, 5, 50, 1 << 16])
 @pytest.mark.parametrize("short", [1, 100])
 def test_names_in_order(chunk: int, short: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They are found, and so are names of which one is another one, or two are swapped."""
+    """Names in order are found, also where one is replaced by another name or two are swapped."""
     monkeypatch.setattr(counted_names, "CHUNK", chunk)
     monkeypatch.setattr(numbered, "SHORT", short)
     made = circuit()

@@ -264,21 +264,14 @@ def device_text(
     lines += imported_senders(imports) if imports else []
     lines += [*_learn(parts, shape), *_stage_of(parts, shape.stages)]
     lines += _loop([text for text in units if text.part.kernel.patches])
-    lines += _units_text(units, shape.holds)
+    stream = [f"{cases_of(t)} {t.part.streams}<{t.space}::unit>{_GIVEN}; break;" for t in units]
+    head = "ND_FN void nd_do_unit(const nd_item &item, long long k, long long until, bool lost)"
+    lines += _choice(head, "item", stream)
+    if shape.holds:
+        hold = [f"{cases_of(t)} nd_hold<{t.space}::unit>(loop); break;" for t in units]
+        lines += _choice("ND_FN void nd_hold_unit(nd_loop &loop)", "loop.item(0)", hold)
     lines += [*opening_text(units), *once_text(units)]
     return "\n".join([*lines, header("codegen/simt/device_end.cuh"), *other_kernels(imports)])
-
-
-def _units_text(units: Sequence[SharedText], holds: bool) -> list[str]:
-    """Return the functions that do an item of a unit, with the unit's text."""
-    alone = len(units) == 1
-    stream = [(cases_of(t), f"{t.part.streams}<{t.space}::unit>{_GIVEN};") for t in units]
-    head = "ND_FN void nd_do_unit(const nd_item &item, long long k, long long until, bool lost)"
-    lines = _choice(head, "item", stream, alone)
-    if holds:
-        hold = [(cases_of(t), f"nd_hold<{t.space}::unit>(loop);") for t in units]
-        lines += _choice("ND_FN void nd_hold_unit(nd_loop &loop)", "loop.item(0)", hold, alone)
-    return lines
 
 
 def _patch_words(parts: Sequence[Part], shape: Shape, taken: int) -> list[str]:
@@ -294,13 +287,13 @@ def _patch_words(parts: Sequence[Part], shape: Shape, taken: int) -> list[str]:
 def _loop(texts: Sequence[SharedText]) -> list[str]:
     """Return the step loop, and the functions of the units that are cut into patches."""
     opens = [f"nd_become({n}); {t.space}::unit::open();" for t in texts for n in t.numbers]
-    bring = [(cases_of(t), f"nd_bring_cells<{t.space}::unit>(item, k, back);") for t in texts]
+    bring = [f"{cases_of(t)} nd_bring_cells<{t.space}::unit>(item, k, back); break;" for t in texts]
     head = "ND_FN void nd_bring_unit(const nd_item &item, long long k, bool back)"
     return [
         header("codegen/simt/device.cuh"),
         *block("ND_FN void nd_open_offsets()", [*opens, "__syncthreads();"]),
         header("codegen/simt/patch_steps.cuh"),
-        *_choice(head, "item", bring, alone=False),
+        *_choice(head, "item", bring),
     ]
 
 
@@ -325,11 +318,7 @@ def with_integers(text: str, integers: Sequence[int | None]) -> str:
     return re.sub(r"nd_a->n\[(\d+)\]", one, text)
 
 
-def _choice(head: str, item: str, calls: Sequence[tuple[str, str]], alone: bool) -> list[str]:
-    """Return a function that makes the call of an item's text; if ``alone``, there is only one."""
-    if alone:
-        return block(head, [call for _, call in calls])
-    cases = [f"{case} {call} break;" for case, call in calls]
+def _choice(head: str, item: str, cases: list[str]) -> list[str]:
     return block(head, block(f"switch ({item}.what)", [*cases, "default: break;"]))
 
 

@@ -18,8 +18,8 @@ ND_FN void nd_do_items(nd_loop &loop, long long k, long long until, bool lost)
             const int then = done + turn < count ? done + turn : done + turn - count;
             if (any_order || done < count) next = loop.item(then);
             if (ND_STAGES > 1 && nd_stage_of(item.what) != stage) continue;
-            if (ND_WINDOW || item.what >= 0) nd_do_unit(item, k, until, lost);  /* in windows others come later */
-            else nd_do_other(item, k, loop.end, loop.window_end);
+            if (item.what >= 0) nd_do_unit(item, k, until, lost);
+            else if (!ND_WINDOW) nd_do_other(item, k, loop.end, loop.window_end);
             loop.timer.add(item);
         }
     }
