@@ -84,7 +84,7 @@ def test_a_killed_job_is_resumed_on_any_number_of_ranks(tmp_path: Path) -> None:
         with started(ranks, words, parts) as process:
             before = saved.stat().st_mtime_ns if saved.exists() else 0
             while not saved.exists() or saved.stat().st_mtime_ns == before:
-                assert process.poll() is None
+                assert process.poll() is None, process.communicate()[0]
                 time.sleep(0.01)
             time.sleep(rng.uniform(0.0, 0.4))
             kill_all(process.pid)
