@@ -37,6 +37,8 @@ struct nd_index {{ unsigned x; }};
 static nd_index nd_thread_index() {{ return {{(unsigned)(32 * nd_warp_of_block + nd_lane())}}; }}
 static bool __syncthreads_or(bool x) {{ return nd_block_vote(x); }}
 static void __syncthreads() {{ nd_block_vote(false); }}
+static void nd_half_barrier(int, int) {{}}
+static bool nd_half_vote(int, int, bool x) {{ return x; }}
 struct short4 {{ short x, y, z, w; }};
 struct char4 {{ signed char x, y, z, w; }};
 struct int4 {{ int x, y, z, w; }};
@@ -90,7 +92,7 @@ static void nd_send_{number}()
 static void nd_take_{number}()
 {{
     const unsigned warp = ND_WINDOW ? nd_warp_of_block : (unsigned)nd_first;
-    nd_deliver_when_due<nd_part_{number}::delivery>(warp, ND_TAKERS, nd_row_sent);
+    nd_deliver_when_due<nd_part_{number}::delivery>(warp, ND_TAKERS, nd_row_sent, nd_which);
 }}
 #else
     const unsigned now = delivery::now_at(nd_row_sent);
@@ -116,6 +118,9 @@ extern "C" int run_{number}(void *const *p, const long long *n, const double *u,
     for (int i = 0; i < 64; ++i) nd_table.p[i] = p[i], nd_table.n[i] = n[i], nd_table.u[i] = u[i];
     nd_counts = counts, nd_sources = sources, nd_row_sent = row;
     nd_spike_list = {{pieces, number, 0}};
+    nd_which = ND_OLD_SPIKES;
+    if ({due} && ND_WINDOW && !nd_run_block(nd_take_{number}, ND_TAKERS)) return 0;
+    nd_which = ND_WINDOW ? ND_NEW_SPIKES : ND_ALL_SPIKES;
     for (nd_first = 0; nd_first < sources; nd_first += 32)
         if (!nd_run_warp(nd_send_{number})) return 0;
     if ({due} && ND_WINDOW) return nd_run_block(nd_take_{number}, ND_TAKERS);
@@ -150,6 +155,7 @@ class DeliveryOnCPU:
             _HEAD.format(**numbers),
             text[:begin] + text[end:],
             "static long long nd_first, nd_sources, nd_row_sent;",
+            "static int nd_which;",
             f"enum {{ ND_TAKERS = {_TAKERS} }};",
             "static const int *nd_counts;",
         ]

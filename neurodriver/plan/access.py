@@ -16,7 +16,7 @@ from .edges import edges_of
 from .layout import Layout
 from .spikes.computed_rows import rows_there
 from .spikes.drawn import DrawnBySource
-from .spikes.due import DueChoice, has_one_row
+from .spikes.due import DueChoice, all_due
 from .spikes.fanout import delivering, fan_out, narrow
 from .spikes.input_lists import from_inputs, input_plan
 from .spikes.learning import common_units, learn_by_source
@@ -222,7 +222,7 @@ class AccessPlanner:
 
         Those of inputs that act at once deliver by source; the others are summed by their targets.
         """
-        direct = from_inputs(self.layout, variable, edges) & (not has_one_row(made))
+        direct = from_inputs(self.layout, variable, edges) & (not all_due(made))
         if direct.any():
             made.inputs = input_plan(self.layout, variable, edges.where(direct), capacity)
         rest = edges.where(~direct)

@@ -110,7 +110,7 @@ def test_the_text_delivers_what_is_due(
     main = program.gathers[0, "spike_state"]
     plans = {n: g for (_, n), g in program.gathers.items() if isinstance(g, StencilRows)}
     assert len(plans) == 4 and all(is_due(one) for one in plans.values())
-    assert main.limits["depth"] == 1 and "when due" in main.note
+    assert main.limits["depth"] == 2 and "when due" in main.note
     assert any("exact" in one.arrays for one in plans.values()) == (not period)
     assert all({"near", "pieces"}.isdisjoint(one.limits) for one in plans.values())
     device, rng = DeliveryOnCPU(program, window), np.random.default_rng(2)
@@ -123,7 +123,7 @@ def test_the_text_delivers_what_is_due(
         for name, plan in plans.items():
             given = left_in_history(backend, ReceptorOwner(0, name), plan, row)
             for ahead, target, times in zip(*given, strict=True):
-                one = left.setdefault(row + int(ahead), np.zeros_like(found[0]))
+                one = left.setdefault(row + int(ahead), np.zeros_like(found))
                 one[target] += times
         held += len(left)
         assert all(np.array_equal(left[r], want[r]) for r in left)

@@ -68,7 +68,7 @@ static __device__ __noinline__ void nd_do_other(const nd_item item, long long k,
     if (item.what == ND_DELIVER) {
         if (!ND_WINDOW) {   /* then what is due has a launch of its own, after all spikes */
             nd_deliver_list(item, k - 1);
-            nd_deliver_due((unsigned)item.first, (unsigned)item.end, k + 1);
+            nd_deliver_due((unsigned)item.first, (unsigned)item.end, k + 1, ND_ALL_SPIKES);
         }
         return;
     }
@@ -239,21 +239,29 @@ struct nd_loop {
         timer.add(ND_INPUTS);
     }
 
-    /* Delivers what is due in a row, in a window: called by all warps, as those of a block share it. */
-    ND_MEMBER void deliver_due(long long row)
+    /* Delivers what is due in a row of some spikes, in a window: called by all warps, as those of a team
+     * share it. */
+    ND_MEMBER void deliver_due(long long row, int which)
     {
-        const unsigned warps = ND_THREADS / 32, warp = nd_own_block() * warps + threadIdx.x / 32;
-        nd_deliver_due(warp, nd_own_blocks() * warps, row);
+        const unsigned blocks = nd_own_blocks(), warp = threadIdx.x / 32 * blocks + nd_own_block();
+        nd_deliver_due(warp, ND_THREADS / 32 * blocks, row, which);
         timer.add(ND_SPIKES);
+    }
+
+    /* Delivers what earlier spikes bring in a row while components compute the row before: some warps
+     * do so first, others at last. */
+    ND_MEMBER void deliver_old(long long row, bool first)
+    {
+        if (ND_DUE && ND_WINDOW && (nd_half() == 0) == first) deliver_due(row, ND_OLD_SPIKES);
     }
 
     /* Delivers what is due in the first step, of spikes that have come at the begin of a window. */
     ND_MEMBER void look_again(long long k)
     {
-        if (ND_WINDOW) deliver_due(k);
+        if (ND_WINDOW) deliver_due(k, ND_NEW_SPIKES);
         for (int i = 0; !ND_WINDOW && i < count; ++i)
             if (item(i).what == ND_DELIVER)
-                nd_deliver_due((unsigned)item(i).first, (unsigned)item(i).end, k);
+                nd_deliver_due((unsigned)item(i).first, (unsigned)item(i).end, k, ND_ALL_SPIKES);
         timer.add(ND_SPIKES);
         barrier();
     }
@@ -369,7 +377,8 @@ struct nd_loop {
 #endif
             unit.record(k);
             timer.add(ND_RECORDING);
-            if (ND_DUE && (!ND_LOOKS_AGAIN || until != window_end || until >= last)) deliver_due(until);
+            if (ND_DUE && (!ND_LOOKS_AGAIN || until != window_end || until >= last))
+                deliver_due(until, ND_NEW_SPIKES);
             for (int i = from; i < count; ++i) {
                 const nd_item one = other(i);
                 const long long step = k + nd_late(one);
@@ -434,11 +443,13 @@ template <class Unit> ND_FN void nd_hold(nd_loop &loop)
     while (k < loop.last) {
         const long long begin = k, until = loop.until(k);
         if (nd_chunk.fuzz) nd_dawdle(k);
+        loop.deliver_old(until, true);
         loop.pass(0, nd_stage_of(item.what));
         const bool lost = nd_is_shut(until - 1);
         nd_steps(unit, k, until, lost);
         loop.timer.add(item);
         loop.pass(nd_stage_of(item.what), ND_STAGES - 1);
+        loop.deliver_old(until, false);
         loop.finish(begin, until, unit);
         if (lost || !loop.exchange(k)) loop.last = k;   /* the step that was reached */
     }

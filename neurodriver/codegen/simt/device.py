@@ -62,6 +62,18 @@ template <class T> struct nd_fixed {
 
 ND_FN int nd_lane() { return (int)(threadIdx.x % 32); }
 ND_FN void nd_together() { __syncwarp(); }
+ND_FN void nd_half_barrier(int half, int threads)
+{
+    asm volatile("barrier.sync %0, %1;" :: "r"(half + 1), "r"(threads) : "memory");
+}
+ND_FN bool nd_half_vote(int half, int threads, bool x)
+{
+    int any;
+    asm volatile("{ .reg .pred on, some; setp.ne.s32 on, %3, 0; barrier.red.or.pred some, %1, %2, on;"
+                 " selp.s32 %0, 1, 0, some; }"
+                 : "=r"(any) : "r"(half + 1), "r"(threads), "r"((int)x) : "memory");
+    return any != 0;
+}
 ND_FN int nd_bits_in(unsigned x) { return __popc(x); }
 ND_FN int nd_lower(unsigned x) { return __popc(x & ((1u << nd_lane()) - 1)); }
 

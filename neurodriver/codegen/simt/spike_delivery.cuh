@@ -20,6 +20,21 @@ ND_FN long long nd_turn(long long row)
     return ND_WINDOW ? (row - 1) / (ND_WINDOW + !ND_WINDOW) : row - 1;
 }
 
+/* Spikes of a history: all, those of earlier rows, and those of the row that is delivered. */
+enum { ND_ALL_SPIKES, ND_OLD_SPIKES, ND_NEW_SPIKES };
+
+/* Spikes that are due are shared by ND_SHARING warps: those of a half of a block, or of a small block;
+ * by none where steps are launched one by one. Warps w and w + 4 belong to different halves. */
+enum { ND_HALVES = ND_WINDOW && ND_THREADS % 256 == 0 ? 2 : 1,
+       ND_SHARING = ND_WINDOW ? ND_THREADS / 32 / ND_HALVES : 1 };
+
+ND_FN int nd_half() { return ND_HALVES > 1 ? (int)(threadIdx.x / 128 % 2) : 0; }
+ND_FN int nd_in_half()
+{
+    const int warp = (int)threadIdx.x / 32;
+    return ND_HALVES > 1 ? warp / 8 * 4 + warp % 4 : ND_SHARING > 1 ? warp : 0;
+}
+
 /* The L2 policy of slots: evict them last. Slots are used in every step, connections rarely. The
  * policy is created once for many additions, because it costs six instructions. */
 ND_FN unsigned long long nd_slots_stay()
@@ -312,9 +327,8 @@ template <class Delivery> ND_FN void nd_send_own(unsigned now, const nd_outgoing
  * are distributed over all warps, because most of them have something due. */
 enum { ND_SIDE = 2 };
 
-/* ND_SHARING: warps that share what is due, those of a block; a warp alone where steps are launched
- * one by one. ND_LOOKS: loads of a thread in flight. ND_FOUND: spikes that a warp may have found. */
-enum { ND_SHARING = ND_WINDOW ? ND_THREADS / 32 : 1, ND_LOOKS = 2, ND_FOUND = 128 };
+/* ND_LOOKS: loads of a thread in flight. ND_FOUND: spikes that a warp may have found. */
+enum { ND_LOOKS = 2, ND_FOUND = 128 };
 
 /* What is due of a thread: connection `begin` + i is number i of its warp, up to `end`. And the homes
  * of sources that share connections. */
@@ -325,10 +339,15 @@ __shared__ unsigned nd_places[ND_THREADS / 32 * ND_FOUND];
 
 ND_FN void nd_share()
 {
-    if (ND_SHARING > 1) __syncthreads();
+    if (ND_HALVES > 1) nd_half_barrier(nd_half(), 32 * ND_SHARING);
+    else if (ND_SHARING > 1) __syncthreads();
     else nd_together();
 }
-ND_FN bool nd_share_any(bool x) { return ND_SHARING > 1 ? __syncthreads_or(x) : nd_ballot(x) != 0; }
+ND_FN bool nd_share_any(bool x)
+{
+    if (ND_HALVES > 1) return nd_half_vote(nd_half(), 32 * ND_SHARING, x);
+    return ND_SHARING > 1 ? __syncthreads_or(x) : nd_ballot(x) != 0;
+}
 
 /* Called by a warp: adds the spikes of its threads to the history, as spikes of a row. `outgoing`
  * holds source, or the row that it shares, least delay in steps less one, whether there are
@@ -366,10 +385,10 @@ template <class Delivery> ND_FN nd_outgoing nd_take_due(unsigned place, int row)
  * packed, and each warp along as many as the others. */
 template <class Delivery> ND_FN void nd_deliver_shared(unsigned now, const nd_outgoing &outgoing)
 {
-    const int first = ND_SHARING > 1 ? 0 : (int)(threadIdx.x & ~31u);
+    const int first = ND_SHARING > 1 ? 32 * ND_SHARING * nd_half() : (int)(threadIdx.x & ~31u);
     nd_shared *const shared = nd_shared_due + first;
     int *const homes = nd_shared_homes + first;
-    const int me = ND_SHARING > 1 ? (int)threadIdx.x / 32 : 0, mine = nd_sum_up_to_here(outgoing.near);
+    const int me = nd_in_half(), mine = nd_sum_up_to_here(outgoing.near);
     shared[32 * me + nd_lane()] = {outgoing.begin - (mine - outgoing.near), mine, outgoing.more};
     if (Delivery::shared) homes[32 * me + nd_lane()] = outgoing.home;
     nd_share();
@@ -390,20 +409,24 @@ template <class Delivery> ND_FN void nd_deliver_shared(unsigned now, const nd_ou
     }
 }
 
-/* Delivers what is due in a row; called by each of `warps` warps, when all spikes of the row are in
- * the history. A warp first finds 32 spikes that are due. Words of `heads`: number of spikes, most
+/* Delivers what is due in a row, of some spikes; called by each of `warps` warps, when all these spikes
+ * are in the history. A warp first finds 32 spikes that are due. Words of `heads`: number of spikes, most
  * of them at once, and their number before each row. */
-template <class Delivery> ND_FN void nd_deliver_when_due(unsigned warp, unsigned warps, long long row)
+template <class Delivery> ND_FN void nd_deliver_when_due(unsigned warp, unsigned warps, long long row, int which)
 {
     unsigned long long *const heads = Delivery::heads(), *const before = heads + 2;
-    const unsigned long long head = __ldcg(heads), tail = __ldcg(before + Delivery::turn(row + 2));
+    const unsigned long long oldest = __ldcg(before + Delivery::turn(row + 2));
+    const unsigned long long fresh = __ldcg(before + Delivery::turn(row));
+    const unsigned long long head = which == ND_OLD_SPIKES ? fresh : __ldcg(heads);
+    const unsigned long long tail = which == ND_NEW_SPIKES ? fresh : oldest;
     const unsigned long long number = head - tail;
-    if (warp == 0 && nd_lane() == 0) {
+    if (which != ND_OLD_SPIKES && warp == 0 && nd_lane() == 0) {
         __stcg(before + Delivery::turn(row + 1), head);
-        if (number > __ldcg(heads + 1)) __stcg(heads + 1, number);
+        if (head - oldest > __ldcg(heads + 1)) __stcg(heads + 1, head - oldest);
     }
     const unsigned now = Delivery::now_at(row);
-    const unsigned own = nd_lane() / ND_SIDE * ND_SIDE * warps + warp * ND_SIDE + nd_lane() % ND_SIDE;
+    const unsigned side = which == ND_NEW_SPIKES ? 1 : ND_SIDE;
+    const unsigned own = nd_lane() / side * side * warps + warp * side + nd_lane() % side;
     unsigned *const places = nd_places + threadIdx.x / 32 * ND_FOUND;
     unsigned long long next = own;
     unsigned found = 0, done = 0;

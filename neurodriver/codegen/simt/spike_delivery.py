@@ -388,7 +388,7 @@ def piece_deliverer(deliveries: list[int]) -> list[str]:
 
 def due_deliverer(deliveries: list[int]) -> list[str]:
     """Return the function that delivers what is due in a row, of all accesses."""
-    call = "nd_deliver_when_due<nd_part_{}::delivery>(warp, warps, row);"
+    call = "nd_deliver_when_due<nd_part_{}::delivery>(warp, warps, row, which);"
     kind = "ND_APART" if deliveries else "ND_FN"  # compiled once: it is called in many places
-    head = f"{kind} void nd_deliver_due(unsigned warp, unsigned warps, long long row)"
-    return block(head, ["(void)warp, (void)warps, (void)row;", *map(call.format, deliveries)])
+    head = f"{kind} void nd_deliver_due(unsigned warp, unsigned warps, long long row, int which)"
+    return block(head, ["(void)warp, (void)warps, (void)row, (void)which;", *map(call.format, deliveries)])

@@ -47,6 +47,9 @@ MOST_SLOTS = 2**31 - 1
 MOST_SENT = 1 << 26
 """Largest number of spikes of a history, 20 bytes each."""
 
+ROWS = 2
+"""Steps that slots are of: one row is read while what is due in the next step is delivered."""
+
 FIRING = 5.0
 """Rate of a source that the model of cost takes, Hz."""
 
@@ -143,7 +146,7 @@ def add_bins(gather: Gather, bins: Bins, degree: Integers, most: int | None = No
     turns = bins.longest + 2
     kept = turns if most is None else min(turns, most)
     room = 1 << max(min(sources * kept, MOST_SENT) - 1, 31).bit_length()
-    gather.limits |= {"turns": turns, "room": room, "due": 1}
+    gather.limits |= {"turns": turns, "room": room}
     gather.limits["most"] = int(degree.max(initial=0))
     gather.blanks["due"] = ZeroArray(room, "int32")
     gather.blanks["sent"] = ZeroArray(4 * room, "int32")
@@ -178,9 +181,9 @@ def is_due(gather: Gather) -> bool:
     return "ends" in gather.arrays
 
 
-def has_one_row(gather: Gather) -> bool:
-    """Whether a plan has slots of one step, so that all its spikes are delivered when due."""
-    return gather.limits.get("depth") == 1
+def all_due(gather: Gather) -> bool:
+    """Whether all that is delivered into the slots of a plan is delivered when due."""
+    return bool(gather.limits.get("due"))
 
 
 def arrivals(

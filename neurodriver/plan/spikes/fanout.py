@@ -248,7 +248,9 @@ def add_slots(
     """
     threads = layout.target.threads
     depth = ahead + layout.window + threads  # there, a row is read while all others may be written
-    depth = 1 if when_due else depth
+    if when_due:
+        depth = due.ROWS
+        gather.limits["due"] = 1
     due.check_slots(depth, width)
     wide = units.most >= 2**31
     gather.limits |= {"blocks": len(gather.arrays["block"]), "depth": depth, "ahead": width}
