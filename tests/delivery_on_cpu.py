@@ -18,8 +18,8 @@ from neurodriver.plan.arrays import Key
 from neurodriver.plan.program import Program
 from neurodriver.plan.spikes.fanout import PIECE
 
-_TAKERS = 3
-"""Warps that deliver together."""
+BLOCKS = 3, 8
+"""Warps that deliver together: of a block, and of two halves of one."""
 
 _HEAD = """
 #define ND_MEMBER inline
@@ -37,8 +37,9 @@ struct nd_index {{ unsigned x; }};
 static nd_index nd_thread_index() {{ return {{(unsigned)(32 * nd_warp_of_block + nd_lane())}}; }}
 static bool __syncthreads_or(bool x) {{ return nd_block_vote(x); }}
 static void __syncthreads() {{ nd_block_vote(false); }}
-static void nd_half_barrier(int, int) {{}}
-static bool nd_half_vote(int, int, bool x) {{ return x; }}
+static int nd_in_half();
+static bool nd_half_vote(int half, int, bool x) {{ return nd_vote(1 + half, x, nd_in_half() == 0); }}
+static void nd_half_barrier(int half, int threads) {{ nd_half_vote(half, threads, false); }}
 struct short4 {{ short x, y, z, w; }};
 struct char4 {{ signed char x, y, z, w; }};
 struct int4 {{ int x, y, z, w; }};
@@ -118,12 +119,14 @@ extern "C" int run_{number}(void *const *p, const long long *n, const double *u,
     for (int i = 0; i < 64; ++i) nd_table.p[i] = p[i], nd_table.n[i] = n[i], nd_table.u[i] = u[i];
     nd_counts = counts, nd_sources = sources, nd_row_sent = row;
     nd_spike_list = {{pieces, number, 0}};
-    nd_which = ND_OLD_SPIKES;
-    if ({due} && ND_WINDOW && !nd_run_block(nd_take_{number}, ND_TAKERS)) return 0;
-    nd_which = ND_WINDOW ? ND_NEW_SPIKES : ND_ALL_SPIKES;
+    const bool shared = {due} && ND_WINDOW;
+    nd_which = ND_OLD_SPIKES;   /* before the spikes of this row, or after them */
+    if (shared && row % 2 && !nd_run_block(nd_take_{number}, ND_TAKERS)) return 0;
     for (nd_first = 0; nd_first < sources; nd_first += 32)
         if (!nd_run_warp(nd_send_{number})) return 0;
-    if ({due} && ND_WINDOW) return nd_run_block(nd_take_{number}, ND_TAKERS);
+    if (shared && row % 2 == 0 && !nd_run_block(nd_take_{number}, ND_TAKERS)) return 0;
+    nd_which = shared ? ND_NEW_SPIKES : ND_ALL_SPIKES;
+    if (shared) return nd_run_block(nd_take_{number}, ND_TAKERS);
     const long long listed = {due} ? ND_TAKERS : (long long)number[nd_turn(row) & 3];
     for (nd_first = 0; nd_first < listed; ++nd_first)
         if (!nd_run_warp(nd_take_{number})) return 0;
@@ -139,15 +142,17 @@ class DeliveryOnCPU:
     ----------
     window : int
         Steps of a window, or 0.
+    takers : int
+        Warps that deliver.
     """
 
-    def __init__(self, program: Program, window: int) -> None:
+    def __init__(self, program: Program, window: int, takers: int = BLOCKS[0]) -> None:
         self.program, self.deliveries = program, generate(program).deliveries
         self.arrays: dict[Key, NDArray[Any]] = {}
         kernels = [one.kernel for one in self.deliveries]
         text = header("codegen/simt/spike_delivery.cuh")
         begin, end = text.index("/* The L2 policy"), text.index("#if ND_DELIVERS")
-        numbers = {"takers": _TAKERS, "piece": PIECE, "outgoing": OUTGOING_BYTES, "window": window}
+        numbers = {"takers": takers, "piece": PIECE, "outgoing": OUTGOING_BYTES, "window": window}
         lines = [
             "/* delivery on a CPU */",
             *prelude([kernel.text for kernel in kernels], program.dtype.name, CPU),
@@ -156,7 +161,7 @@ class DeliveryOnCPU:
             text[:begin] + text[end:],
             "static long long nd_first, nd_sources, nd_row_sent;",
             "static int nd_which;",
-            f"enum {{ ND_TAKERS = {_TAKERS} }};",
+            f"enum {{ ND_TAKERS = {takers} }};",
             "static const int *nd_counts;",
         ]
         for number, kernel in enumerate(kernels):

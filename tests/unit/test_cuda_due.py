@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from delivery_on_cpu import DeliveryOnCPU
+from delivery_on_cpu import BLOCKS, DeliveryOnCPU
 from device_code import check_text
 from drawing_on_cpu import HostPlace
 from drawn_circuits import DT, LAWS, RULES, SPIKE, WEIGHT, circuit, link
@@ -105,15 +105,17 @@ def delivered(
     [("one", 1, "float32"), ("by source", 7, "float32"), ("multiples", 40, "float64"),
      ("any", 23, "float64"), ("any", 120, "float32")],
 )  # fmt: skip
-@pytest.mark.parametrize("window", [0, 1])
-def test_the_text_delivers_what_is_due(weights: str, longest: int, dtype: str, window: int) -> None:
+@pytest.mark.parametrize(("window", "takers"), [(0, BLOCKS[0]), *[(1, many) for many in BLOCKS]])
+def test_the_text_delivers_what_is_due(
+    weights: str, longest: int, dtype: str, window: int, takers: int
+) -> None:
     """Step by step, spikes of few and of nearly all sources, several of one, and none.
 
     Warp by warp, and by warps that share what is due.
     """
     given = columns(weights, longest)
     program = compiled(given, dtype)
-    device, rng = DeliveryOnCPU(program, window), np.random.default_rng(5)
+    device, rng = DeliveryOnCPU(program, window, takers), np.random.default_rng(5)
     shares = rng.choice([0.0, 0.02, 0.2, 0.9], longest + 8, p=[0.4, 0.4, 0.1, 0.1])
     steps = delivered(given, program, device, [*shares, *np.zeros(longest + 3)])
     assert sum(np.count_nonzero(found) for _, found, _ in steps) > 100

@@ -131,6 +131,15 @@ def test_warps_have_about_as_many_items(count: int, own: int) -> None:
     assert plan.own == (own,) and plan.shape.holds == (count < 100_000)
 
 
+def test_more_components_where_they_draw() -> None:
+    """Look-ups of Poisson numbers wait side by side: four neurons a thread instead of two."""
+    some = next(one for one in UNITS if not (one.spread or one.near or one.side))
+    many = replace(some, count=4_129_924, cost=np.ones(padded(4_129_924) // some.grain))
+    for text, own in (("nd_counts<false> c;", 4), ("", 2)):
+        unit = replace(many, kernel=replace(some.kernel, kept=5, text=text))
+        assert schedule.choose([unit], 132, False, 4).own == (own,)
+
+
 def test_few_warps_where_spikes_are_delivered(monkeypatch: pytest.MonkeyPatch) -> None:
     """Queues and a history of 32 warps would not fit into shared memory."""
     monkeypatch.setattr(schedule, "_waits", lambda *_: True)

@@ -67,6 +67,25 @@ extern "C" long by_warps(long n, const unsigned *w, const real *mean, real *out)
     }
     return 1;
 }
+static void nd_count_three()
+{
+    nd_counts<false> counts[3];
+    unsigned w[3];
+    real mean[3], out[3];
+    for (int i = 0; i < 3; ++i)
+        w[i] = nd_in_words[32 * i + nd_lane()], mean[i] = nd_in_means[32 * i + nd_lane()];
+    nd_count_all<1>(counts, w, mean, out);
+    for (int i = 0; i < 3; ++i) nd_out_counts[32 * i + nd_lane()] = out[i];
+}
+extern "C" long side_by_side(long n, const unsigned *w, const real *mean, real *out)
+{
+    nd_no_mean_yet();
+    for (long i = 0; i < n; i += 3 * ND_WARP) {
+        nd_in_words = w + i, nd_in_means = mean + i, nd_out_counts = out + i;
+        if (!nd_run_warp(nd_count_three)) return 0;
+    }
+    return 1;
+}
 extern "C" void kept(unsigned long long key, unsigned long long seed, long long first, long steps,
                      unsigned *words, real *units)
 {
@@ -155,10 +174,15 @@ def test_counts_of_random_words(library: dict[str, ct.CDLL], dtype: str) -> None
     means[150 * TILE :: 7] = -1.0
     means[151 * TILE :: 1001] = np.nan
     means[: 50 * TILE] = rng.choice([0.3, 4.0, 12.0], 50 * TILE // 10).repeat(10)
+    rare = slice(60 * TILE, 64 * TILE)
+    words[rare][::5], means[rare] = 0xFFFFFFFF, 16.0
     expected = call(library[dtype].defined, words, means, dtype)
     np.testing.assert_array_equal(call(library[dtype].drawn, words, means, dtype), expected)
     np.testing.assert_array_equal(call(library[dtype].counted, words, means, dtype), expected)
     np.testing.assert_array_equal(call(library[dtype].by_warps, words, means, dtype), expected)
+    whole = len(words) // 96 * 96
+    found = call(library[dtype].side_by_side, words[:whole], means[:whole], dtype)
+    np.testing.assert_array_equal(found, expected[:whole])
     assert expected.max() > 40 and np.isfinite(expected).all()
 
 

@@ -30,6 +30,9 @@ FEW_WORDS = 8
 KEPT_WORDS = 16
 """Registers for the numbers of all components of a thread, where it has many in turn."""
 
+DRAWING_WORDS = 20
+"""The same where Poisson numbers are looked up in shared memory: more look-ups wait together."""
+
 UNEVEN = 1.05
 """Threads get fewer components only where warps are then busy for this factor more of the time."""
 
@@ -273,7 +276,8 @@ def _many(unit: Task, warps: int, word: int) -> int:
     if unit.near:
         return 1
     words = max(unit.kernel.kept, 1) * word // 4
-    sizes = (s for s in (16, 8, 4, 2) if s * words <= KEPT_WORDS and tiles(unit, s) > 2 * warps)
+    room = DRAWING_WORDS if "nd_counts<" in unit.kernel.text else KEPT_WORDS
+    sizes = (s for s in (16, 8, 4, 2) if s * words <= room and tiles(unit, s) > 2 * warps)
     most = next(sizes, 1)
 
     def busy(size: int) -> float:

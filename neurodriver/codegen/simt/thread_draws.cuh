@@ -107,6 +107,29 @@ ND_FN void nd_set_mean(nd_warp_counts &last, real mean)
 template <> struct nd_counts<false> {
     ND_MEMBER void load(double) {}
 
+    /* The numbers of N components of each thread, if all of the warp have the mean that it had last,
+     * and what is rare has not happened. The N searches wait for memory at the same time. */
+    template <int which, int N>
+    ND_MEMBER static bool all(const unsigned (&word)[N], const real (&mean)[N], real (&to)[N])
+    {
+        const nd_warp_counts &last = nd_last_mean[which][threadIdx.x / 32];
+        bool known = true;
+        int n[N];
+        ND_UNROLL
+        for (int i = 0; i < N; ++i) {
+            n[i] = 0;
+            known = known && (mean[i] > 0 ? mean[i] : 0) == last.mean && word[i] <= last.most[31];
+        }
+        ND_UNROLL
+        for (int d = 16; d; d /= 2) {
+            ND_UNROLL
+            for (int i = 0; i < N; ++i) n[i] += word[i] > last.most[n[i] + d - 1] ? d : 0;
+        }
+        ND_UNROLL
+        for (int i = 0; i < N; ++i) to[i] = (real)n[i];
+        return nd_ballot(known) == 0xffffffffu;
+    }
+
     template <int which> ND_MEMBER double count(unsigned word, real mean) const
     {
         enum { FEW = 8 };
@@ -131,3 +154,13 @@ template <> struct nd_counts<false> {
     }
 };
 #endif
+
+/* The Poisson numbers of all components of a thread. */
+template <int which, bool keeps, int N>
+ND_FN void nd_count_all(const nd_counts<keeps> (&counts)[N], const unsigned (&word)[N], const real (&mean)[N], real (&to)[N])
+{
+    if constexpr (!keeps)
+        if (nd_counts<keeps>::template all<which>(word, mean, to)) return;
+    ND_UNROLL
+    for (int i = 0; i < N; ++i) to[i] = (real)counts[i].template count<which>(word[i], mean[i]);
+}

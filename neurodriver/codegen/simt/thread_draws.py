@@ -50,10 +50,8 @@ class ThreadDraws:
         kinds = {"uniform": "unsigned nd_w{0}[ND_OWN], nd_v{0}[ND_OWN];",
                  "normal": "float nd_z{0}[ND_OWN];",
                  "poisson": "unsigned nd_w{0}[ND_OWN];"}  # fmt: skip
-        return [
-            (kinds[d.kind] if not d.mean else "real nd_n{0}[ND_OWN];").format(d.stream)
-            for d in self.draws
-        ]
+        counts = "real nd_n{0}[ND_OWN], nd_e{0}[ND_OWN]; unsigned nd_w{0}[ND_OWN];"
+        return [(kinds[d.kind] if not d.mean else counts).format(d.stream) for d in self.draws]
 
     def step(self) -> list[str]:
         """Draw for component ``nd_i``, whose numbers have their names."""
@@ -68,13 +66,18 @@ class ThreadDraws:
                 lines.append(f"nd_v{n}[nd_i] = {words}.low(nd_k);")
             elif draw.kind == "normal":
                 lines.append(f"nd_z{n}[nd_i] = nd_quantile({word});")
-            elif draw.mean:
-                which = [d.stream for d in self.draws if d.mean].index(n)
-                count = f"nd_m{n}[nd_i].count<{which}>({word}, (real)({draw.mean}))"
-                lines.append(f"nd_n{n}[nd_i] = (real){count};")
             else:
                 lines.append(f"nd_w{n}[nd_i] = {word};")
+                lines += [f"nd_e{n}[nd_i] = (real)({draw.mean});"] if draw.mean else []
         return lines
+
+    def counts(self) -> list[str]:
+        """Find the Poisson numbers of all components of the thread, whose means do not change."""
+        streams = [d.stream for d in self.draws if d.mean]
+        return [
+            f"nd_count_all<{which}>(nd_m{n}, nd_w{n}, nd_e{n}, nd_n{n});"
+            for which, n in enumerate(streams)
+        ]
 
     def _where(self, draw: Draw) -> str:
         return f"nd_key, nd_seed, nd_k, {draw.stream}"

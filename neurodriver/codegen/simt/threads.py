@@ -255,7 +255,8 @@ class ThreadText:
         inside = self.side.lines() if self.side else each(self.advance())
         if self.drawn:
             lines += self.drawn.arrays()
-            lines += self.pace.if_due(each([*self.numbers(), *self.drawn.step()]))
+            drawn = each([*self.numbers(), *self.drawn.step()])
+            lines += self.pace.if_due([*drawn, *self.drawn.counts()])
         if c.spec.substeps == 1:
             lines += ["const int substep = 0; (void)substep;", *self.pace.if_due(inside)]
         else:
