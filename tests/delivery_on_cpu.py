@@ -18,7 +18,7 @@ from neurodriver.plan.arrays import Key
 from neurodriver.plan.program import Program
 from neurodriver.plan.spikes.fanout import PIECE
 
-BLOCKS = 3, 8
+BLOCKS = 3, 16
 """Warps that deliver together: of a block, and of two halves of one."""
 
 _HEAD = """
