@@ -38,7 +38,10 @@ static nd_index nd_thread_index() {{ return {{(unsigned)(32 * nd_warp_of_block +
 static bool __syncthreads_or(bool x) {{ return nd_block_vote(x); }}
 static void __syncthreads() {{ nd_block_vote(false); }}
 static int nd_in_half();
-static bool nd_half_vote(int half, int, bool x) {{ return nd_vote(1 + half, x, nd_in_half() == 0); }}
+static bool nd_half_vote(int half, int, bool x)
+{{
+    return nd_vote(1 + half, x, nd_in_half() == 0);
+}}
 static void nd_half_barrier(int half, int threads) {{ nd_half_vote(half, threads, false); }}
 struct short4 {{ short x, y, z, w; }};
 struct char4 {{ signed char x, y, z, w; }};
@@ -150,7 +153,7 @@ class DeliveryOnCPU:
         self.program, self.deliveries = program, generate(program).deliveries
         self.arrays: dict[Key, NDArray[Any]] = {}
         kernels = [one.kernel for one in self.deliveries]
-        text = header("codegen/simt/spike_delivery.cuh")
+        text = header("codegen/simt/spike_delivery.cuh") + header("codegen/simt/due_delivery.cuh")
         begin, end = text.index("/* The L2 policy"), text.index("#if ND_DELIVERS")
         numbers = {"takers": takers, "piece": PIECE, "outgoing": OUTGOING_BYTES, "window": window}
         lines = [

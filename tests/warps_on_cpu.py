@@ -122,8 +122,8 @@ static bool nd_run_warp(void (*work)())
     }
 }
 
-/* Let several warps do `work` as a block: each begins with its number, `nd_warp_of_block`. They meet as
- * a block, or as one of its halves (1 and 2). */
+/* Let several warps do `work` as a block: each begins with its number, `nd_warp_of_block`. They
+ * meet as a block, or as one of its halves (1 and 2). */
 static std::barrier<> *nd_meeting[3];
 static std::atomic<bool> nd_any[3][3];
 static thread_local int nd_warp_of_block, nd_votes[3];

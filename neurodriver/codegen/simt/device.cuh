@@ -79,23 +79,7 @@ static __device__ __noinline__ void nd_do_other(const nd_item item, long long k,
     else if (ND_WINDOW <= 1 && k + 1 < last) nd_enter(item, k + 1, window_end);
 }
 
-/* Pseudo-random numbers for `fuzz`. */
-ND_FN unsigned nd_mixed(long long k)
-{
-    unsigned x = (unsigned)(nd_chunk.fuzz * 0x9e3779b9u + k * 0x85ebca6bu)
-               ^ (blockIdx.x * 0xc2b2ae35u + threadIdx.x / 32 * 0x27d4eb2fu);
-    x = (x ^ (x >> 16)) * 0x7feb352du;
-    x = (x ^ (x >> 15)) * 0x846ca68bu;
-    return x ^ (x >> 16);
-}
-
-ND_FN void nd_dawdle(long long k)
-{
-    const unsigned wait = nd_mixed(k);
-    if (wait & 3) return;
-    const long long until = clock64() + (wait >> 4) % 8192;
-    while (clock64() < until) {}
-}
+#include "dawdle.cuh"
 
 /* Timers of a profiled run: cycles of each unit and of the parts below. Each row of the table is
  * shared by some of the warps; sums of integers do not depend on the order. */
@@ -239,8 +223,7 @@ struct nd_loop {
         timer.add(ND_INPUTS);
     }
 
-    /* Delivers what is due in a row of some spikes, in a window: called by all warps, as those of a team
-     * share it. */
+    /* Delivers what some spikes bring in a row, in a window: called by all warps of a half. */
     ND_MEMBER void deliver_due(long long row, int which)
     {
         const unsigned blocks = nd_own_blocks(), warp = threadIdx.x / 32 * blocks + nd_own_block();
@@ -248,8 +231,7 @@ struct nd_loop {
         timer.add(ND_SPIKES);
     }
 
-    /* Delivers what earlier spikes bring in a row while components compute the row before: some warps
-     * do so first, others at last. */
+    /* Delivers what earlier spikes bring: one half does so before its components, the other one after. */
     ND_MEMBER void deliver_old(long long row, bool first)
     {
         if (ND_DUE && ND_WINDOW && (nd_half() == 0) == first) deliver_due(row, ND_OLD_SPIKES);
@@ -377,8 +359,7 @@ struct nd_loop {
 #endif
             unit.record(k);
             timer.add(ND_RECORDING);
-            if (ND_DUE && (!ND_LOOKS_AGAIN || until != window_end || until >= last))
-                deliver_due(until, ND_NEW_SPIKES);
+            if (ND_DUE && (!ND_LOOKS_AGAIN || until != window_end || until >= last)) deliver_due(until, ND_NEW_SPIKES);
             for (int i = from; i < count; ++i) {
                 const nd_item one = other(i);
                 const long long step = k + nd_late(one);

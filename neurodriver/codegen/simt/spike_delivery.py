@@ -14,8 +14,8 @@ of the additions does not change a sum. Where every source has at most ``FEW`` c
 are no pieces: each thread adds the connections of its own component.
 
 Where connections are sorted by delay (`plan.spikes.due`), the warp that computes a spike adds it to
-a history. After the next barrier all delivering warps look through the history, and deliver what is
-due in the next step.
+a history. While some warps compute, others look through the history of earlier steps, and deliver
+what is due in the next step. After the next barrier they deliver what is due of the new spikes.
 
 Sources on regular axes may share their connections (`plan.spikes.stencil_rows`). Then the slots of
 a connection are counted from the home of its source.
@@ -391,4 +391,5 @@ def due_deliverer(deliveries: list[int]) -> list[str]:
     call = "nd_deliver_when_due<nd_part_{}::delivery>(warp, warps, row, which);"
     kind = "ND_APART" if deliveries else "ND_FN"  # compiled once: it is called in many places
     head = f"{kind} void nd_deliver_due(unsigned warp, unsigned warps, long long row, int which)"
-    return block(head, ["(void)warp, (void)warps, (void)row, (void)which;", *map(call.format, deliveries)])
+    unused = "(void)warp, (void)warps, (void)row, (void)which;"
+    return block(head, [unused, *map(call.format, deliveries)])

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from ..component import ComponentText
 from ..translate import Draw
+from .thread_events import each
 
 KEEPS = "nd_draws_kept"
 """Whether a thread has registers for what is kept, as text."""
@@ -53,7 +54,19 @@ class ThreadDraws:
         counts = "real nd_n{0}[ND_OWN], nd_e{0}[ND_OWN]; unsigned nd_w{0}[ND_OWN];"
         return [(kinds[d.kind] if not d.mean else counts).format(d.stream) for d in self.draws]
 
-    def step(self) -> list[str]:
+    def lines(self, numbers: list[str]) -> list[str]:
+        """Draw for all components of the thread; ``numbers`` gives those of one their names.
+
+        Poisson numbers whose means do not change are found together.
+        """
+        streams = [d.stream for d in self.draws if d.mean]
+        counts = [
+            f"nd_count_all<{which}>(nd_m{n}, nd_w{n}, nd_e{n}, nd_n{n});"
+            for which, n in enumerate(streams)
+        ]
+        return [*each([*numbers, *self._step()]), *counts]
+
+    def _step(self) -> list[str]:
         """Draw for component ``nd_i``, whose numbers have their names."""
         lines = []
         for draw in self.draws:
@@ -70,14 +83,6 @@ class ThreadDraws:
                 lines.append(f"nd_w{n}[nd_i] = {word};")
                 lines += [f"nd_e{n}[nd_i] = (real)({draw.mean});"] if draw.mean else []
         return lines
-
-    def counts(self) -> list[str]:
-        """Find the Poisson numbers of all components of the thread, whose means do not change."""
-        streams = [d.stream for d in self.draws if d.mean]
-        return [
-            f"nd_count_all<{which}>(nd_m{n}, nd_w{n}, nd_e{n}, nd_n{n});"
-            for which, n in enumerate(streams)
-        ]
 
     def _where(self, draw: Draw) -> str:
         return f"nd_key, nd_seed, nd_k, {draw.stream}"

@@ -255,8 +255,7 @@ class ThreadText:
         inside = self.side.lines() if self.side else each(self.advance())
         if self.drawn:
             lines += self.drawn.arrays()
-            drawn = each([*self.numbers(), *self.drawn.step()])
-            lines += self.pace.if_due([*drawn, *self.drawn.counts()])
+            lines += self.pace.if_due(self.drawn.lines(self.numbers()))
         if c.spec.substeps == 1:
             lines += ["const int substep = 0; (void)substep;", *self.pace.if_due(inside)]
         else:

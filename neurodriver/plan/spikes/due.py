@@ -1,10 +1,10 @@
 """Delivery of spikes when they are due, on a GPU: for many targets and long delays.
 
 Delivery ahead adds a spike's weights to slots of all steps at which they are due. Slots of many
-steps do not fit into the L2 cache of a GPU. Delivery when due has slots of one step alone. The
+steps do not fit into the L2 cache of a GPU. Delivery when due has slots of two steps. The
 connections of a source are sorted by their delay, and connections of one delay are a *bin*. A
-history holds the spikes that have bins left. After each step, the bins that are due in the next
-step are delivered. See ``docs/design/due.md``.
+history holds the spikes that have bins left. While the slots of a step are read, the bins are
+delivered that are due in the next step. See ``docs/design/due.md``.
 
 Arrays of such a plan, beside those of `plan.spikes.fanout`:
 
@@ -48,7 +48,7 @@ MOST_SENT = 1 << 26
 """Largest number of spikes of a history, 20 bytes each."""
 
 ROWS = 2
-"""Steps that slots are of: one row is read while what is due in the next step is delivered."""
+"""Rows of slots: one is read while what is due in the next step is added to the other one."""
 
 FIRING = 5.0
 """Rate of a source that the model of cost takes, Hz."""

@@ -239,7 +239,7 @@ def add_slots(
     width : int
         Slots of a step.
     when_due : bool
-        Whether spikes are delivered when they are due, into slots of one step.
+        Whether spikes are delivered when they are due, into slots of two steps.
 
     Raises
     ------
