@@ -26,6 +26,10 @@ TOLD = {
 """State -> two targets in ms a second, one for the ratio of two devices to one, published times."""
 
 
+LONG = {"seconds": 10.0, "before": 0.5}
+"""Of the metastable state, whose seconds differ by a factor of three: bursts come and go."""
+
+
 def table(table: Table) -> Iterator[Row]:
     """Yield a row for each state."""
     example("potjans_diesmann_2014")  # which the other one imports
@@ -40,6 +44,7 @@ def table(table: Table) -> Iterator[Row]:
         Network(
             f"multi-area model, {state} state", NAME, full | {"state": state},
             small | {"state": state}, first, then, told, dtypes=("float32",), parts=parts,
+            **(LONG if state == "metastable" else {}),
         )
         for state, (first, then, parts, told) in TOLD.items()
         if state == "ground" or (folder and not table.small)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import neurodriver as nd
 
@@ -42,7 +43,10 @@ class Network:
     peer : str
         Who else was measured on the same GPU, and what.
     seconds : float
-        Simulated in a run. Below 1, each run begins with step 0: the network changes later.
+        Simulated in a run. Below 1, each run begins with step 0: the network changes later. Above
+        1 there is one run.
+    before : float
+        Simulated before the first run, where it does not begin with step 0. 0: as long as a run.
     dtypes : tuple of str
     parts : float
         Greatest ratio of the time on several devices to that on one. Infinite where there is none.
@@ -56,6 +60,7 @@ class Network:
     then: float = math.inf
     peer: str = ""
     seconds: float = 1.0
+    before: float = 0.0
     dtypes: tuple[str, ...] = ("float32", "float64")
     parts: float = math.inf
 
@@ -95,30 +100,34 @@ def _row(table: Table, network: Network, made: Any, dt: float, dtype: str, drawi
     neurons = circuit.groups[0]
     steps = round((0.1 if table.small else network.seconds) / dt)
     anew = network.seconds < 1.0
+    before = steps if table.small or not network.before else round(network.before / dt)
     recorder = nd.MemoryRecorder([("spike_state", neurons.uids)])
     given = {"devices": table.devices} if table.devices > 1 else {}
     begin = time.perf_counter()
     with table.lpu(circuit, dt, inputs, [recorder], dtype=dtype, seed=1, **given) as lpu:
-        lpu.start((table.rounds + 1) * steps)
+        rounds = 1 if network.seconds > 1.0 else table.rounds
+        lpu.start(before + rounds * steps)
         built = time.perf_counter() - begin
         found = []
-        rounds = min(table.rounds, MOST_ANEW) if anew else table.rounds
+        rounds = min(rounds, MOST_ANEW) if anew else rounds
         for number in range(rounds + 1):
             if anew and number:
                 lpu.finish()
                 lpu.reset()
                 lpu.start(steps)
-            found.append(one_run(lpu, steps))
+            found.append(one_run(lpu, steps if number else before))
         begin = time.perf_counter()
         lpu.finish()
         closing = time.perf_counter() - begin
-        rate = _fired(recorder, circuit.name, steps * dt, 0 if anew else table.rounds)
+        ends = np.cumsum([0, *[steps] * (1 if anew else rounds)]) + (0 if anew else before)
+        rate = _fired(recorder, circuit.name, dt * ends)
         arrivals = rate * dt * circuit.edges / circuit.count
         states = sum(g.count * len(g.model.states) for g in circuit.groups)
         floor = table.floor(lpu, 2 * WORD[dtype] * states + EDGE * arrivals)
     spent = StepTime(median([f.wall for f in found[1:]]), median([f.device for f in found[1:]]))
     size = f"{neurons.count:,} neurons, {circuit.edges:,} connections"
     size += f", the first {network.seconds:g} s" if anew else ""
+    size += f", {network.seconds:g} s" if network.seconds > 1.0 else ""
     size += f", {table.devices} parts" if given else ""
     row = table.row(f"{network.title}, {size}, {dtype}", spent, None, "")
     ms = spent.seconds / dt * 1e3
@@ -140,14 +149,11 @@ def _row(table: Table, network: Network, made: Any, dt: float, dtype: str, drawi
     return row | (table.judged("; ".join(told), met) if told else {})
 
 
-def _fired(recorder: nd.MemoryRecorder, name: str, window: float, rounds: int) -> float:
-    """Return the spikes a second of all windows after the first, none of them silent.
-
-    With no ``rounds`` there is only the first one.
-    """
+def _fired(recorder: nd.MemoryRecorder, name: str, ends: NDArray[np.floating]) -> float:
+    """Return the spikes a second of all runs, none of them silent; ``ends`` lie between them."""
     times = recorder.get("spike_state")["time"]
-    counts = np.histogram(times, window * np.arange(min(rounds, 1), rounds + 2))[0]
+    counts = np.histogram(times, ends)[0]
     if not counts.all():
         raise RuntimeError(f"{name}: no spikes in a run; in the runs there were {counts.tolist()}")
-    rate: float = counts.mean() / window
+    rate: float = counts.sum() / (ends[-1] - ends[0])
     return rate

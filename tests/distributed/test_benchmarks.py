@@ -83,6 +83,34 @@ def test_several_devices_beside_one() -> None:
     assert done.returncode == 0, done.stderr
 
 
+LONG = """
+import numpy as np
+import neurodriver as nd
+from benchmarks.papers import example
+from benchmarks.seconds import Network, rows
+from benchmarks.table import Table
+size = {"neurons": 4_000}
+given = {"title": "c", "example": "vogels_abbott_2005", "arguments": size, "small": {}}
+(row,) = rows(Table("cpu", 3), Network(**given, seconds=1.2, before=0.3, dtypes=("float32",)))
+module = example("vogels_abbott_2005")
+circuit, inputs, _ = module.network(seed=1, **size)
+recorder = nd.MemoryRecorder([("spike_state", None)])
+with nd.LPU(circuit, module.DT, inputs, [recorder], dtype="float32", seed=1) as lpu:
+    lpu.run(duration=1.5)
+counted = np.histogram(recorder.get("spike_state")["time"], [0.3, 1.5])[0].item()
+assert ", 1.2 s, float32" in row["case"], row
+assert abs(row["spikes a second"] * 1.2 - counted) < 0.5 and counted > 100, (row, counted)
+"""
+
+
+def test_a_long_run() -> None:
+    """Networks whose seconds differ have one run, after some time that does not count."""
+    own = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (ROOT, SCRIPTS)))}
+    words = [sys.executable, "-c", LONG]
+    done = subprocess.run(words, capture_output=True, text=True, env=own, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.parametrize(("name", "arguments"), PARTS)
 def test_two_ranks(name: str, arguments: list[str], tmp_path: Path) -> None:
     """A part prints one line of JSON, with times above 0."""
