@@ -14,6 +14,8 @@ from test_drawing_cuda import same_bits
 from test_spikes_cuda import CIRCUITS, RECORD, STEPS, on_cpu
 
 from neurodriver import LPU, FixedTotal, MemoryRecorder, Normal
+from neurodriver.backends.cuda import schedule
+from neurodriver.codegen.simt.shape import Shape
 from neurodriver.errors import NeurodriverError
 from neurodriver.plan.spikes import due
 
@@ -73,11 +75,17 @@ def test_a_state_is_continued(name: str, tmp_path: Path) -> None:
         np.testing.assert_array_equal(whole["V"][-len(found) :], found, f"{first} -> {then}")
 
 
-def test_too_many_spikes_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The run ends with an error."""
+@pytest.mark.parametrize("name", ["strong", "any, 1 to 20 steps"])
+@pytest.mark.parametrize("threads", [0, 256])
+def test_too_many_spikes_are_told(name: str, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The run ends with an error, also where a half of each block looks while others fire."""
+    made = CIRCUITS[name]()
     monkeypatch.setattr(due, "MOST_SENT", 32)
+    if threads:
+        given = Shape(threads, 1, False), (1,) * len(made.groups)
+        monkeypatch.setattr(schedule, "choose", lambda *_: schedule.LaunchPlan("grid", 20, *given))
     with pytest.raises(NeurodriverError, match="spikes were on their way at once, 32 can be kept"):
-        simulate(CIRCUITS["strong"](), DT, STEPS, (), RECORD, backend="cuda")
+        simulate(made, DT, STEPS, (), RECORD, backend="cuda")
 
 
 @pytest.mark.parametrize("rule", RULES[:-1], ids=str)

@@ -169,6 +169,7 @@ def test_any_width_and_order_of_work(name: str, monkeypatch: pytest.MonkeyPatch)
         shapes.append(schedule.LaunchPlan("cluster", 16, Shape(128, 1, True), (1,) * count))
         shapes.append(schedule.LaunchPlan("grid", 132, Shape(64, 1, True), (1,) * count))
         shapes.append(schedule.LaunchPlan("grid", 20, Shape(448, 1, True), (1,) * count))
+        shapes.append(schedule.LaunchPlan("grid", 16, Shape(512, 1, True), (1,) * count))
     for number, plan in enumerate(shapes):
         monkeypatch.setattr(schedule, "choose", lambda *_, plan=plan: plan)
         for fuzz in ("0", str(number + 1)):

@@ -1,4 +1,4 @@
-"""Spikes that are delivered when they are due: rows by delay, a history, slots of one step."""
+"""Spikes that are delivered when they are due: rows by delay, a history, slots of two steps."""
 
 from __future__ import annotations
 
@@ -131,6 +131,24 @@ def test_a_history_that_was_too_small_is_told() -> None:
     gather, spec = program.gathers[0, SPIKE], device.deliveries[0].spec
     heads = device.array(spec.connection(SPIKE, "heads"))
     assert heads[0] == heads[1] == 4 * np.count_nonzero(np.diff(gather.arrays["begin"]))
+
+
+def test_a_spike_that_has_nothing_left() -> None:
+    """It brings nothing, even if another spike was written above it meanwhile."""
+    given, found = columns("one", 9), []
+    program = compiled(given)
+    for above in (False, True):
+        device = DeliveryOnCPU(program, 1)
+        for row in range(1, 12):
+            device.send(np.ones(given.count, np.int64), row)
+        spec = device.deliveries[0].spec
+        due_in, sent = (device.array(spec.connection(SPIKE, n)) for n in ("due", "sent"))
+        nothing = np.flatnonzero(sent.reshape(-1, 4)[:, 1] == -1)
+        assert len(nothing) > 100
+        if above:
+            due_in[nothing] = 12
+        found.append(device.send(np.zeros(given.count, np.int64), 12)[12 % due.ROWS].copy())
+    assert found[0].any() and np.array_equal(*found)
 
 
 @pytest.mark.parametrize("rule", [*RULES[:6], *RULES[7:10]], ids=str)

@@ -61,10 +61,12 @@ template <class Delivery> ND_FN void nd_remember(long long row, const nd_outgoin
     __stcg(Delivery::sent() + place, make_uint4((unsigned)outgoing.begin, 0u, (unsigned)outgoing.more, (unsigned)outgoing.home));
 }
 
-/* The connections of a spike that are due in a row; marks in the history when it is due again. */
+/* The connections of a spike that are due in a row; marks in the history when it is due again. It has
+ * none left where a history had no room, so that a spike was written above it: then the run is wrong. */
 template <class Delivery> ND_FN nd_outgoing nd_take_due(unsigned place, int row)
 {
     uint4 spike = __ldcg(Delivery::sent() + place);
+    if (spike.y == 0xffffffffu) return {0, 0, 0, 0, 0};
     const long long bins = Delivery::bin(spike.x), last = Delivery::bin(spike.x + 1ll);
     long long bin = bins + spike.y;
     const int begin = spike.y ? Delivery::end(bin - 1) : 0, end = Delivery::end(bin);

@@ -40,6 +40,7 @@ class Shape:
     window : int
         Steps between barriers. After a window there are two barriers, and between them the warps
         deliver its spikes. 0: one barrier a step; the spikes of a step are delivered in the next.
+        What is due of spikes of earlier steps is delivered before the first barrier.
     marks : bool
         Whether rows that hold events are marked: some kernel or instance reads the marks.
     gates : bool

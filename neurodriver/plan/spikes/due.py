@@ -258,6 +258,7 @@ def choose(
     arrivals = float(degree.sum()) * FIRING * layout.dt
     alive = int(np.count_nonzero(degree)) * FIRING * layout.dt * ahead
     early = BARRIER + arrivals / _per_second(depth * width * size)
+    # while spikes are added to one row of slots, the other one is read once
     late = 2 * BARRIER + LOOK + 4 * READ * alive + arrivals / _per_second(width * size)
     said = f"{1e6 * late:.1f} us a step at {FIRING:g} Hz, ahead {1e6 * early:.1f} us"
     better = bool(late < early)
