@@ -150,7 +150,10 @@ def _row(table: Table, network: Network, made: Any, dt: float, dtype: str, drawi
 
 
 def _fired(recorder: nd.MemoryRecorder, name: str, ends: NDArray[np.floating]) -> float:
-    """Return the spikes a second of all runs, none of them silent; ``ends`` lie between them."""
+    """Return the spikes a second of all runs, none of them silent.
+
+    ``ends`` is where the first run begins, and where each one ends, in s.
+    """
     times = recorder.get("spike_state")["time"]
     counts = np.histogram(times, ends)[0]
     if not counts.all():

@@ -134,10 +134,10 @@ def test_a_history_that_was_too_small_is_told() -> None:
 
 
 def test_a_spike_that_has_nothing_left() -> None:
-    """It brings nothing, even if another spike was written above it meanwhile."""
+    """It brings nothing, even if another spike was written over it meanwhile."""
     given, found = columns("one", 9), []
     program = compiled(given)
-    for above in (False, True):
+    for over in (False, True):
         device = DeliveryOnCPU(program, 1)
         for row in range(1, 12):
             device.send(np.ones(given.count, np.int64), row)
@@ -145,7 +145,7 @@ def test_a_spike_that_has_nothing_left() -> None:
         due_in, sent = (device.array(spec.connection(SPIKE, n)) for n in ("due", "sent"))
         nothing = np.flatnonzero(sent.reshape(-1, 4)[:, 1] == -1)
         assert len(nothing) > 100
-        if above:
+        if over:
             due_in[nothing] = 12
         found.append(device.send(np.zeros(given.count, np.int64), 12)[12 % due.ROWS].copy())
     assert found[0].any() and np.array_equal(*found)

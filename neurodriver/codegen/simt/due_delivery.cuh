@@ -61,8 +61,8 @@ template <class Delivery> ND_FN void nd_remember(long long row, const nd_outgoin
     __stcg(Delivery::sent() + place, make_uint4((unsigned)outgoing.begin, 0u, (unsigned)outgoing.more, (unsigned)outgoing.home));
 }
 
-/* The connections of a spike that are due in a row; marks in the history when it is due again. It has
- * none left where a history had no room, so that a spike was written above it: then the run is wrong. */
+/* The connections of a spike that are due in a row; marks in the history when it is due again. It may
+ * have none left if the history had no room and another spike was written over it: the run is wrong then. */
 template <class Delivery> ND_FN nd_outgoing nd_take_due(unsigned place, int row)
 {
     uint4 spike = __ldcg(Delivery::sent() + place);

@@ -11,7 +11,7 @@
  * Connections that are due later pass through a list of pieces. The warps that compute spikes write
  * the list, and the delivering warps read it after the barrier. One list belongs to one turn: a
  * step, or a window of ND_WINDOW steps. Two lists alternate. Four counters of pieces alternate, too:
- * one is written, one is read, and one is set to zero.
+ * one is written, one is read, and one is set to zero. What is delivered when due: due_delivery.cuh.
  */
 
 /* The turn in which a row is written: row k + 1 in step k. */
