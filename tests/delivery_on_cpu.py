@@ -19,7 +19,7 @@ from neurodriver.plan.program import Program
 from neurodriver.plan.spikes.fanout import PIECE
 
 BLOCKS = 3, 16
-"""Warps that deliver together: of a block, and of two halves of one."""
+"""Warps that deliver: fewer than share new spikes, and two groups of these."""
 
 _HEAD = """
 #define ND_MEMBER inline
@@ -29,20 +29,12 @@ _HEAD = """
 #define ND_COPIES 1
 #define ND_CACHED 0
 #define ND_ROOMY 0
-#define ND_ROLLED
 #define ND_THREADS (32 * {takers})
 #define __shared__ static
 #define threadIdx nd_thread_index()
 struct nd_index {{ unsigned x; }};
-static nd_index nd_thread_index() {{ return {{(unsigned)(32 * nd_warp_of_block + nd_lane())}}; }}
-static bool __syncthreads_or(bool x) {{ return nd_block_vote(x); }}
-static void __syncthreads() {{ nd_block_vote(false); }}
-static int nd_in_half();
-static bool nd_half_vote(int half, int, bool x)
-{{
-    return nd_vote(1 + half, x, nd_in_half() == 0);
-}}
-static void nd_half_barrier(int half, int threads) {{ nd_half_vote(half, threads, false); }}
+static unsigned nd_taker;
+static nd_index nd_thread_index() {{ return {{32 * nd_taker + nd_lane()}}; }}
 struct short4 {{ short x, y, z, w; }};
 struct char4 {{ signed char x, y, z, w; }};
 struct int4 {{ int x, y, z, w; }};
@@ -53,6 +45,7 @@ template <class T> static T __ldg(const T *p) {{ return *p; }}
 static void __stcg(uint4 *p, uint4 x) {{ *p = x; }}
 template <class T> static T __ldcg(const T *p) {{ return *p; }}
 static void __stcg(int *p, int x) {{ *p = x; }}
+static void __stcg(unsigned *p, unsigned x) {{ *p = x; }}
 static void __stcg(unsigned long long *p, unsigned long long x) {{ *p = x; }}
 static int nd_bits_in(unsigned x) {{ return __builtin_popcount(x); }}
 static int __ffs(int x) {{ return __builtin_ffs(x); }}
@@ -62,6 +55,7 @@ template <class T> static T atomicAdd(T *p, T x)
 {{
     return __atomic_fetch_add(p, x, __ATOMIC_RELAXED);
 }}
+template <class T> static void atomicMax(T *p, T x) {{ *p = *p < x ? x : *p; }}
 static unsigned long long nd_slots_stay() {{ return 0; }}
 template <class T>
 static void nd_add(unsigned i, unsigned end, T *to, int more, int times, unsigned long long)
@@ -74,6 +68,18 @@ static void nd_add(unsigned i, unsigned end, T *to, int more, int times, unsigne
 struct nd_args {{ void *p[64]; long long n[64]; double u[64]; }};
 static nd_args nd_table;
 #define nd_steady (&nd_table)
+"""
+
+_ALL = """
+/* Lets each of the warps that deliver do `work`, in an order that changes. */
+static bool nd_let_all(void (*work)())
+{
+    for (unsigned i = 0; i < ND_TAKERS; ++i) {
+        nd_taker = (unsigned)((5 * i + nd_row_sent) % ND_TAKERS);
+        if (!nd_run_warp(work)) return false;
+    }
+    return true;
+}
 """
 
 _EACH = """
@@ -95,8 +101,8 @@ static void nd_send_{number}()
 }}
 static void nd_take_{number}()
 {{
-    const unsigned warp = ND_WINDOW ? nd_warp_of_block : (unsigned)nd_first;
-    nd_deliver_when_due<nd_part_{number}::delivery>(warp, ND_TAKERS, nd_row_sent, nd_which);
+    typedef nd_part_{number}::delivery delivery;
+    nd_deliver_when_due<delivery>(nd_taker, ND_TAKERS, nd_row_sent, nd_which, 2 * nd_row_sent);
 }}
 #else
     const unsigned now = delivery::now_at(nd_row_sent);
@@ -122,15 +128,15 @@ extern "C" int run_{number}(void *const *p, const long long *n, const double *u,
     for (int i = 0; i < 64; ++i) nd_table.p[i] = p[i], nd_table.n[i] = n[i], nd_table.u[i] = u[i];
     nd_counts = counts, nd_sources = sources, nd_row_sent = row;
     nd_spike_list = {{pieces, number, 0}};
-    const bool shared = {due} && ND_WINDOW;
+    const bool apart = {due} && ND_WINDOW;
     nd_which = ND_OLD_SPIKES;   /* before the spikes of this row, or after them */
-    if (shared && row % 2 && !nd_run_block(nd_take_{number}, ND_TAKERS)) return 0;
+    if (apart && row % 2 && !nd_let_all(nd_take_{number})) return 0;
     for (nd_first = 0; nd_first < sources; nd_first += 32)
         if (!nd_run_warp(nd_send_{number})) return 0;
-    if (shared && row % 2 == 0 && !nd_run_block(nd_take_{number}, ND_TAKERS)) return 0;
-    nd_which = shared ? ND_NEW_SPIKES : ND_ALL_SPIKES;
-    if (shared) return nd_run_block(nd_take_{number}, ND_TAKERS);
-    const long long listed = {due} ? ND_TAKERS : (long long)number[nd_turn(row) & 3];
+    if (apart && row % 2 == 0 && !nd_let_all(nd_take_{number})) return 0;
+    nd_which = apart ? ND_NEW_SPIKES : ND_ALL_SPIKES;
+    if ({due}) return nd_let_all(nd_take_{number});
+    const long long listed = (long long)number[nd_turn(row) & 3];
     for (nd_first = 0; nd_first < listed; ++nd_first)
         if (!nd_run_warp(nd_take_{number})) return 0;
     return 1;
@@ -153,7 +159,8 @@ class DeliveryOnCPU:
         self.program, self.deliveries = program, generate(program).deliveries
         self.arrays: dict[Key, NDArray[Any]] = {}
         kernels = [one.kernel for one in self.deliveries]
-        text = header("codegen/simt/spike_delivery.cuh") + header("codegen/simt/due_delivery.cuh")
+        names = "spike_delivery", "due_lists", "due_history", "due_delivery"
+        text = "".join(header(f"codegen/simt/{name}.cuh") for name in names)
         begin, end = text.index("/* The L2 policy"), text.index("#if ND_DELIVERS")
         numbers = {"takers": takers, "piece": PIECE, "outgoing": OUTGOING_BYTES, "window": window}
         lines = [
@@ -166,6 +173,7 @@ class DeliveryOnCPU:
             "static int nd_which;",
             f"enum {{ ND_TAKERS = {takers} }};",
             "static const int *nd_counts;",
+            _ALL,
         ]
         for number, kernel in enumerate(kernels):
             how = {"alone": int(not kernel.delivers), "due": int(kernel.due)}

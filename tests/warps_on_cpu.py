@@ -3,7 +3,7 @@
 Each of the 32 threads of a warp runs until it needs something of the others. They take turns in an
 order that changes, so a thread that reads what another one writes without `nd_together` finds it
 now written, now not. Where some threads of a warp are done while others wait, `nd_run_warp`
-returns false. A block of several warps has a thread of the host for each of them.
+returns false.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ QUICK = ("-O0",)
 WARPS = """
 #undef _FORTIFY_SOURCE   /* its longjmp does not leave a stack for another one */
 #include <atomic>
-#include <barrier>
 #include <csetjmp>
 #include <cstring>
 #include <thread>
@@ -120,42 +119,5 @@ static bool nd_run_warp(void (*work)())
             if (nd_done[i] != nd_done[0] || nd_rounds[i] != nd_rounds[0]) return false;
         if (nd_done[0]) return true;
     }
-}
-
-/* Let several warps do `work` as a block: each begins with its number, `nd_warp_of_block`. They
- * meet as a block, or as one of its halves (1 and 2). */
-static std::barrier<> *nd_meeting[3];
-static std::atomic<bool> nd_any[3][3];
-static thread_local int nd_warp_of_block, nd_votes[3];
-static bool nd_vote(int group, bool x, bool first)
-{
-    const bool some = nd_ballot(x) != 0;
-    int &votes = nd_votes[group];
-    if (nd_now == 0) {
-        if (some) nd_any[group][votes % 3] = true;
-        nd_meeting[group]->arrive_and_wait();
-        if (first) nd_any[group][(votes + 2) % 3] = false;   /* nobody reads it now */
-        ++votes;
-    }
-    nd_together();
-    return nd_any[group][(votes + 2) % 3];
-}
-static bool nd_block_vote(bool x) { return nd_vote(0, x, nd_warp_of_block == 0); }
-static bool nd_run_block(void (*work)(), int warps)
-{
-    std::barrier<> meeting(warps), one(warps - warps / 2), other(warps / 2);
-    std::atomic<bool> fine = true;
-    std::vector<std::thread> threads;
-    nd_meeting[0] = &meeting, nd_meeting[1] = &one, nd_meeting[2] = &other;
-    for (auto &group : nd_any)
-        for (auto &any : group) any = false;
-    for (int warp = 0; warp < warps; ++warp)
-        threads.emplace_back([&, warp] {
-            nd_warp_of_block = warp;
-            for (int &votes : nd_votes) votes = 0;
-            if (!nd_run_warp(work)) fine = false;
-        });
-    for (auto &one : threads) one.join();
-    return fine;
 }
 """

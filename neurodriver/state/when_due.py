@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ..backends.base import Backend
 from ..plan.arrays import Owner
-from ..plan.spikes.due import arrivals, unpacked
+from ..plan.spikes.due import CONNECTIONS, LISTED, arrivals, unpacked
 from ..plan.spikes.stencil_rows import StencilRows
 from ..plan.sums.gather import Gather
 
@@ -26,14 +26,41 @@ def left_in_history(backend: Backend, owner: Owner, gather: Gather, step: int) -
     source, number, more, home = spike[left].T
     which, edge, back = arrivals(gather, source, number)
     first = gather.arrays["low"][source] + number
+    ahead = due[left].astype(np.int64)[which] + back - first[which] - step
+    listed = _listed(backend, owner, gather, step + 1)
+    waiting = ahead, edge, more[which], home[which]
+    both = zip(waiting, listed, strict=True)
+    ahead, edge, more, home = (np.concatenate(two, dtype=np.int64) for two in both)
     weight: Integers | None
     if isinstance(gather, StencilRows):
-        target, weight = gather.taken(edge, home[which])
+        target, weight = gather.taken(edge, home)
         weight = None if "weight" in gather.uniform else weight
     else:
         target, weight = unpacked(gather, edge)
-    times = more[which] * (1 if weight is None else weight)
-    return due[left].astype(np.int64)[which] + back - first[which] - step, target, times
+    times: Integers = more * (1 if weight is None else weight)
+    return ahead, target, times
+
+
+def _listed(
+    backend: Backend, owner: Owner, gather: Gather, row: int
+) -> tuple[Integers, Integers, Integers, Integers]:
+    """Return what is listed for a row, which is read one step later than the next one.
+
+    Returns
+    -------
+    ahead, edge, more, home : (m,) int64
+        Of each connection: steps ahead, its number, weight times number of spikes, and home.
+    """
+    room = gather.limits["entries"]
+    number = int(backend.array(gather.key(owner, "heads"))[LISTED + row % 4]) >> CONNECTIONS
+    entries = slice(row % 2 * room, row % 2 * room + min(number, room))
+    words = backend.array(gather.key(owner, "listed")).reshape(-1, 4)[entries].astype(np.int64)
+    begin, size = words[:, 0] % 2**32 + (words[:, 1] << 32), words[:, 2]
+    home = np.zeros(len(words), np.int64)
+    if "homes" in gather.blanks:
+        home = backend.array(gather.key(owner, "homes"))[entries].astype(np.int64)
+    edge = np.repeat(begin - (np.cumsum(size) - size), size) + np.arange(int(size.sum()))
+    return np.ones_like(edge), edge, np.repeat(words[:, 3], size), np.repeat(home, size)
 
 
 def forget_history(backend: Backend, owner: Owner, gather: Gather) -> None:

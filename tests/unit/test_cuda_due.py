@@ -103,7 +103,7 @@ def delivered(
 @pytest.mark.parametrize(
     ("weights", "longest", "dtype"),
     [("one", 1, "float32"), ("by source", 7, "float32"), ("multiples", 40, "float64"),
-     ("any", 23, "float64"), ("any", 120, "float32")],
+     ("any", 23, "float64"), ("any", 120, "float32"), ("multiples", 400, "float32")],
 )  # fmt: skip
 @pytest.mark.parametrize(("window", "takers"), [(0, BLOCKS[0]), *[(1, many) for many in BLOCKS]])
 def test_the_text_delivers_what_is_due(

@@ -12,11 +12,8 @@ import numpy as np
 
 from ...errors import NeurodriverError
 from ...plan.arrays import ReceptorOwner
-from ...plan.spikes.due import is_due
+from ...plan.spikes.due import MOST, is_due
 from .binding import Binding
-
-_MOST = 8
-"""Where the word lies, in bytes."""
 
 
 class Histories:
@@ -42,7 +39,7 @@ class Histories:
     def receive(self, beside: bool) -> None:
         """Begin to copy the numbers into page-locked memory, behind a launch."""
         for i, (binding, key, _) in enumerate(self._words):
-            place = binding.address(key) + _MOST
+            place = binding.address(key) + 8 * MOST
             binding.device.receive(self._most[i:].ctypes.data, place, 8, beside)
 
     def check(self) -> None:

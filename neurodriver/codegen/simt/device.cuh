@@ -68,7 +68,7 @@ static __device__ __noinline__ void nd_do_other(const nd_item item, long long k,
     if (item.what == ND_DELIVER) {
         if (!ND_WINDOW) {   /* then what is due has a launch of its own, after all spikes */
             nd_deliver_list(item, k - 1);
-            nd_deliver_due((unsigned)item.first, (unsigned)item.end, k + 1, ND_ALL_SPIKES);
+            nd_deliver_due((unsigned)item.first, (unsigned)item.end, k + 1, ND_ALL_SPIKES, 2 * (k + 1));
         }
         return;
     }
@@ -223,11 +223,11 @@ struct nd_loop {
         timer.add(ND_INPUTS);
     }
 
-    /* Delivers what some spikes bring in a row, in a window: called by all warps of a half. */
-    ND_MEMBER void deliver_due(long long row, int which)
+    /* Delivers what some spikes bring in a row, in a window. `again`: for the second time in a row. */
+    ND_MEMBER void deliver_due(long long row, int which, bool again = false)
     {
         const unsigned blocks = nd_own_blocks(), warp = threadIdx.x / 32 * blocks + nd_own_block();
-        nd_deliver_due(warp, ND_THREADS / 32 * blocks, row, which);
+        nd_deliver_due(warp, ND_THREADS / 32 * blocks, row, which, 2 * row + again);
         timer.add(ND_SPIKES);
     }
 
@@ -240,10 +240,10 @@ struct nd_loop {
     /* Delivers what is due in the first step, of spikes that have come at the begin of a window. */
     ND_MEMBER void look_again(long long k)
     {
-        if (ND_WINDOW) deliver_due(k, ND_NEW_SPIKES);
+        if (ND_WINDOW) deliver_due(k, ND_NEW_SPIKES, true);
         for (int i = 0; !ND_WINDOW && i < count; ++i)
             if (item(i).what == ND_DELIVER)
-                nd_deliver_due((unsigned)item(i).first, (unsigned)item(i).end, k, ND_ALL_SPIKES);
+                nd_deliver_due((unsigned)item(i).first, (unsigned)item(i).end, k, ND_NEW_SPIKES, 2 * k + 1);
         timer.add(ND_SPIKES);
         barrier();
     }

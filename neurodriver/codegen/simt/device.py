@@ -62,19 +62,6 @@ template <class T> struct nd_fixed {
 
 ND_FN int nd_lane() { return (int)(threadIdx.x % 32); }
 ND_FN void nd_together() { __syncwarp(); }
-/* Barriers of the warps of a half of a block; whether x holds for any of their threads. */
-ND_FN void nd_half_barrier(int half, int threads)
-{
-    asm volatile("barrier.sync %0, %1;" :: "r"(half + 1), "r"(threads) : "memory");
-}
-ND_FN bool nd_half_vote(int half, int threads, bool x)
-{
-    int any;
-    asm volatile("{ .reg .pred on, some; setp.ne.s32 on, %3, 0;"
-                 " barrier.red.or.pred some, %1, %2, on; selp.s32 %0, 1, 0, some; }"
-                 : "=r"(any) : "r"(half + 1), "r"(threads), "r"((int)x) : "memory");
-    return any != 0;
-}
 ND_FN int nd_bits_in(unsigned x) { return __popc(x); }
 ND_FN int nd_lower(unsigned x) { return __popc(x & ((1u << nd_lane()) - 1)); }
 
@@ -337,7 +324,8 @@ def _choice(head: str, item: str, cases: list[str]) -> list[str]:
 
 def _headers(parts: Sequence[Part]) -> list[str]:
     """Return what the kernels are made of."""
-    names = ["division", "tables", "peer_words", "spike_delivery", "due_delivery", "queued_spikes"]
+    names = ["division", "tables", "peer_words", "spike_delivery"]
+    names += ["due_lists", "due_history", "due_delivery", "queued_spikes"]
     if any("nd_words<" in part.kernel.text for part in parts):
         names.append("thread_draws")
     if any(part.learning for part in parts):

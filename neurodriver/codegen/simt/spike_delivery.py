@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING
 
 from ...model.text import block, indent
 from ...plan.spikes.computed_rows import ComputedThere
-from ...plan.spikes.due import is_due
+from ...plan.spikes.due import BEFORE, BEGINS, CONNECTIONS, LISTED, MOST, is_due
 from ..cpu.sums import SumText
 from ..kernel import Arguments, Kernel
 from .computed_rows import ComputedConnections
@@ -108,11 +108,10 @@ class _Connections:
         elif not {"multiple", "shift"} & {*self.gather.arrays, *self.gather.limits}:
             own = f"(int){self.arguments.scalar(self.spec.connection(self.part, 'weight'))}"
         if is_due(self.gather):
-            some = f"{self.element('bins', 'nd_of')} < {self.element('bins', 'nd_of + 1')}"
-            low = self.element("low", "nd_of")
             return [
                 f"const long long nd_of = {row};",
-                f"return {{nd_of, (int){low}, {some}, {own}, {home}}};",
+                f"const int nd_low = {self.element('low', 'nd_of')};",
+                f"return {{nd_of, nd_low, nd_low >= 0, {own}, {home}}};",
             ]
         if self.gather.limits.get("one each"):
             return [f"return {{nd_source, 1, 0, {own}, {home}}};"]
@@ -134,16 +133,28 @@ class _Connections:
     def history(self) -> dict[str, list[str]]:
         """Return the member functions by which spikes wait until they are due."""
         spec, a = self.spec, self.arguments
-        room, turns = (a.integer(spec.size(self.part, n)) for n in ("room", "turns"))
-        kinds = {"due": "int", "sent": "uint4", "heads": "unsigned long long"}
+        sizes = "room", "turns", "entries"
+        room, turns, entries = (a.integer(spec.size(self.part, n)) for n in sizes)
+        word = "unsigned long long"
+        kinds = {"due": "int", "sent": "uint4", "heads": word, "listed": "uint4"}
+        kinds |= {"offsets": "unsigned"}
+        kinds |= {"homes": "int"} if "homes" in self.gather.blanks else {}
         where = {n: a.pointer(spec.connection(self.part, n), k) for n, k in kinds.items()}
+        words = {"most": MOST, "begins": BEGINS, "before": BEFORE}
         lasting = {"first": "begin", "bin": "bins"}
         return {
             **{f"{kinds[n]} *{n}()": [f"return {text};"] for n, text in where.items()},
-            "unsigned place(unsigned long long nd_n)": [
-                f"return (unsigned)nd_n & (unsigned)({room} - 1);"
+            **({} if "homes" in kinds else {"int *homes()": ["return nullptr;"]}),
+            **{f"{word} *{n}()": [f"return {where['heads']} + {at};"] for n, at in words.items()},
+            f"{word} *number_of(long long nd_row)": [
+                f"return {where['heads']} + {LISTED} + (nd_row & 3);"
             ],
-            "unsigned long long room()": [f"return (unsigned long long){room};"],
+            f"{word} entries()": [f"return ({word}){entries};"],
+            f"uint4 *fresh({word} nd_n)": [
+                f"return {where['listed']} + (2 * {entries} + (long long)(nd_n & ({entries} - 1)));"
+            ],
+            f"unsigned place({word} nd_n)": [f"return (unsigned)nd_n & (unsigned)({room} - 1);"],
+            f"{word} room()": [f"return ({word}){room};"],
             "int turn(long long nd_row)": [f"return (int)(nd_row % {turns});"],
             **{
                 f"long long {n}(long long nd_source)": [
@@ -203,6 +214,8 @@ def _members(delivery: Delivery, arguments: Arguments) -> list[str]:
     }  # fmt: skip
     computed = int(isinstance(delivery.gather, ComputedThere))
     numbers = f"number = ND_DELIVERY, shared = {shared}, computed = {computed}"
+    if is_due(delivery.gather):
+        numbers += f", connections = {CONNECTIONS}"
     lines = [f"typedef {slot} slot;", f"enum {{ {numbers} }};"]
     for head, body in functions.items():
         needs = any("nd_a->" in line for line in body)
@@ -388,8 +401,9 @@ def piece_deliverer(deliveries: list[int]) -> list[str]:
 
 def due_deliverer(deliveries: list[int]) -> list[str]:
     """Return the function that delivers what is due in a row, of all accesses."""
-    call = "nd_deliver_when_due<nd_part_{}::delivery>(warp, warps, row, which);"
+    call = "nd_deliver_when_due<nd_part_{}::delivery>(warp, warps, row, which, call);"
     kind = "ND_APART" if deliveries else "ND_FN"  # compiled once: it is called in many places
-    head = f"{kind} void nd_deliver_due(unsigned warp, unsigned warps, long long row, int which)"
-    unused = "(void)warp, (void)warps, (void)row, (void)which;"
+    given = "unsigned warp, unsigned warps, long long row, int which, long long call"
+    head = f"{kind} void nd_deliver_due({given})"
+    unused = "(void)warp, (void)warps, (void)row, (void)which, (void)call;"
     return block(head, [unused, *map(call.format, deliveries)])

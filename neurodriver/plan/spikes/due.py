@@ -4,14 +4,15 @@ Delivery ahead adds a spike's weights to slots of all steps at which they are du
 steps do not fit into the L2 cache of a GPU. Delivery when due has slots of two steps. The
 connections of a source are sorted by their delay, and connections of one delay are a *bin*. A
 history holds the spikes that have bins left. While the slots of a step are read, the bins are
-delivered that are due in the next step. See ``docs/design/due.md``.
+delivered that are due in the next step, and those due one step later are listed. See
+``docs/design/due.md``.
 
 Arrays of such a plan, beside those of `plan.spikes.fanout`:
 
 ``code``
     Targets. Where weights are small they stand above the target, in the bits from ``shift`` on.
 ``low`` (sources,)
-    Least delay of each source in steps, less one: that of its first bin.
+    Least delay of each source in steps, less one: that of its first bin; -1: it has no connections.
 ``bins`` (sources + 1,)
     Where the bins of each source begin.
 ``ends`` (bins,)
@@ -19,9 +20,15 @@ Arrays of such a plan, beside those of `plan.spikes.fanout`:
 ``due``, ``sent``
     The history: the row of slots for which a spike is looked at next, and source, number of the
     next bin, weight times number of spikes, and the home of a source that shares its connections.
+``listed``, ``offsets``, ``homes``
+    Lists of what is due, for even and for odd rows. An entry has the first one of some connections,
+    their number, and the weight times number of spikes. Its offset is the number of connections in
+    the entries before it. Homes are kept where sources share connections. Behind the lists is a
+    ring of new spikes: source, row of slots in which it is due first, weight times number of
+    spikes, and home.
 ``heads``
-    How many spikes have entered the history, whether it was too small, and how many had entered
-    before each row.
+    Numbers that kernels count, see `MOST` and the following names. The first one is how many spikes
+    have entered the history.
 """
 
 from __future__ import annotations
@@ -45,7 +52,19 @@ MOST_SLOTS = 2**31 - 1
 """Largest number of slots of an access: an index takes 4 bytes."""
 
 MOST_SENT = 1 << 26
-"""Largest number of spikes of a history, 20 bytes each."""
+"""Largest number of spikes of a history, 20 bytes each. The lists have 7 bytes more for each."""
+
+MOST, BEGINS, LISTED, BEFORE = 1, 2, 10, 14
+"""Places in ``heads``: the most spikes that were on their way at once; how many spikes there were
+before each of eight calls that deliver new ones; entries of the lists of four rows, above the
+number of their connections; how many spikes had entered the history before each row."""
+
+CONNECTIONS = 40
+"""Bits of a number of connections below a number of entries."""
+
+FEWEST_ENTRIES, ENTRIES_SHARE = 1 << 18, 8
+"""A list has an entry for one spike in eight that the history has room for, but for so many at
+least, and for one of each source. It never has more than the history."""
 
 ROWS = 2
 """Rows of slots: one is read while what is due in the next step is added to the other one."""
@@ -102,7 +121,7 @@ def bins_of(low: Integers, high: Integers, count: Integers) -> tuple[NDArray[np.
     some = count > 0
     number = np.where(some, high - low + 1, 0)
     bins = np.concatenate([[0], np.cumsum(number)]).astype(np.int64)
-    return np.where(some, low - 1, 0).astype(np.int32), bins
+    return np.where(some, low - 1, -1).astype(np.int32), bins
 
 
 def sorted_bins(first: Integers, back: NDArray[np.integer]) -> Bins:
@@ -143,14 +162,20 @@ def add_bins(gather: Gather, bins: Bins, degree: Integers, most: int | None = No
     """
     gather.arrays |= {"low": bins.low, "bins": bins.bins, "ends": bins.ends}
     sources = int(np.count_nonzero(degree))
-    turns = bins.longest + 2
+    turns = max(bins.longest, 1) + 2
     kept = turns if most is None else min(turns, most)
     room = 1 << max(min(sources * kept, MOST_SENT) - 1, 31).bit_length()
     gather.limits |= {"turns": turns, "room": room}
     gather.limits["most"] = int(degree.max(initial=0))
     gather.blanks["due"] = ZeroArray(room, "int32")
     gather.blanks["sent"] = ZeroArray(4 * room, "int32")
-    gather.blanks["heads"] = ZeroArray(turns + 2, "int64")
+    gather.blanks["heads"] = ZeroArray(turns + BEFORE, "int64")
+    most_listed = max(room // ENTRIES_SHARE, FEWEST_ENTRIES, 1 << sources.bit_length())
+    entries = gather.limits["entries"] = min(room, most_listed)
+    gather.blanks["listed"] = ZeroArray(4 * 3 * entries, "int32")
+    gather.blanks["offsets"] = ZeroArray(2 * entries, "int32")
+    if gather.form == "stencil":
+        gather.blanks["homes"] = ZeroArray(2 * entries, "int32")
 
 
 def shift_of(width: int, most: float) -> int:
