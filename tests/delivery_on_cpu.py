@@ -80,6 +80,15 @@ static bool nd_let_all(void (*work)())
     }
     return true;
 }
+static const unsigned *nd_offsets;
+static unsigned nd_entries, nd_entry;
+static unsigned long long nd_low;
+static void nd_find_entry() { nd_entry = nd_entry_of(nd_offsets, nd_entries, nd_low); }
+extern "C" unsigned entry_of(const unsigned *offsets, unsigned entries, unsigned long long low)
+{
+    nd_offsets = offsets, nd_entries = entries, nd_low = low;
+    return nd_run_warp(nd_find_entry) ? nd_entry : ~0u;
+}
 """
 
 _EACH = """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes as ct
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -149,6 +150,34 @@ def test_a_spike_that_has_nothing_left() -> None:
             due_in[nothing] = 12
         found.append(device.send(np.zeros(given.count, np.int64), 12)[12 % due.ROWS].copy())
     assert found[0].any() and np.array_equal(*found)
+
+
+def test_a_history_that_begins_again() -> None:
+    """Where a state is put in, marks of earlier spikes mean nothing, though of future rows."""
+    given = columns("multiples", 40)
+    program = compiled(given)
+    device, counts = DeliveryOnCPU(program, 1), np.ones(given.count, np.int64)
+    for row in range(1, 30):
+        device.send(counts, row)
+    spec = device.deliveries[0].spec
+    for name in ("heads", "slots"):
+        device.array(spec.connection(SPIKE, name))[:] = 0
+    steps = delivered(given, program, device, [0.02] * 60)
+    assert sum(np.count_nonzero(found) for _, found, _ in steps) > 100
+
+
+@pytest.mark.parametrize("number", [1, 2, 31, 32, 33, 127, 128, 129, 4000, 70_000])
+def test_where_the_work_of_a_warp_begins(number: int) -> None:
+    """An entry is 8 connections more; many entries are searched 128 at a time."""
+    rng = np.random.default_rng(number)
+    size = rng.integers(1, 200, number) ** rng.integers(1, 3, number)
+    offsets = (np.cumsum(size) - size).astype(np.uint32)
+    work = offsets.astype(np.int64) + 8 * np.arange(number)
+    library = DeliveryOnCPU(compiled(columns("one", 9)), 1).library
+    some = np.unique([0, 1, 7, work[-1], *rng.choice(work, 20), *rng.integers(0, work[-1] + 9, 20)])
+    for low in some.tolist():
+        given = ct.c_void_p(offsets.ctypes.data), ct.c_uint(number), ct.c_ulonglong(low)
+        assert library.entry_of(*given) == np.searchsorted(work, low, "right") - 1
 
 
 @pytest.mark.parametrize("rule", [*RULES[:6], *RULES[7:10]], ids=str)
