@@ -99,7 +99,7 @@ AS_TWO: Sequence[tuple[str, Path, int]] = (
 )
 """Where the share that stays is the one that two GPUs show."""
 
-GROUND = Case("multi-area, ground state", 187.0, two=114.0)
+GROUND = Case("multi-area, ground state", 147.0, two=94.9)
 CASES = [
     Case("potjans_diesmann, scale 0.1", 2.49, two=4.65),
     Case("potjans_diesmann, full", 5.06, two=7.79),
@@ -109,7 +109,7 @@ CASES = [
     Case("coba_lif, 4,000,000 neurons", 74.5, two=45.7),
     GROUND,
     streamed("the same, ring of many steps *", 4.13e6, 56, 6.40e6, IN_MEMORY, GROUND.stays),
-    Case("multi-area, metastable state", 916.0, two=540.0),
+    Case("multi-area, metastable state", 640.0, two=371.0),
 ]
 
 

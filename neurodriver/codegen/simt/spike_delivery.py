@@ -14,8 +14,9 @@ of the additions does not change a sum. Where every source has at most ``FEW`` c
 are no pieces: each thread adds the connections of its own component.
 
 Where connections are sorted by delay (`plan.spikes.due`), the warp that computes a spike adds it to
-a history. While some warps compute, others look through the history of earlier steps, and deliver
-what is due in the next step. After the next barrier they deliver what is due of the new spikes.
+a history. While some warps compute, others look through the history of earlier steps, list what
+is due one step after the next one, and deliver the list of the next step. After the next barrier
+they deliver what is due of the new spikes.
 
 Sources on regular axes may share their connections (`plan.spikes.stencil_rows`). Then the slots of
 a connection are counted from the home of its source.
