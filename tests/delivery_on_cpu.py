@@ -111,7 +111,7 @@ static void nd_send_{number}()
 static void nd_take_{number}()
 {{
     typedef nd_part_{number}::delivery delivery;
-    nd_deliver_when_due<delivery>(nd_taker, ND_TAKERS, nd_row_sent, nd_which, 2 * nd_row_sent);
+    nd_deliver_when_due<delivery>(nd_taker, ND_TAKERS, nd_row_sent, nd_which, nd_call);
 }}
 #else
     const unsigned now = delivery::now_at(nd_row_sent);
@@ -132,18 +132,18 @@ static void nd_take_{number}()
 }}
 #endif
 extern "C" int run_{number}(void *const *p, const long long *n, const double *u, const int *counts,
-                            long long sources, long long row, uint4 *pieces, unsigned *number)
+                            long long sources, long long row, int again, uint4 *pieces, unsigned *number)
 {{
     for (int i = 0; i < 64; ++i) nd_table.p[i] = p[i], nd_table.n[i] = n[i], nd_table.u[i] = u[i];
-    nd_counts = counts, nd_sources = sources, nd_row_sent = row;
+    nd_counts = counts, nd_sources = sources, nd_row_sent = row, nd_call = 2 * row + (again > 0);
     nd_spike_list = {{pieces, number, 0}};
-    const bool apart = {due} && ND_WINDOW;
-    nd_which = ND_OLD_SPIKES;   /* before the spikes of this row, or after them */
+    const bool apart = {due} && ND_WINDOW && again != 1;
+    nd_which = ND_LISTED_DUE;   /* before the spikes of this row, or after them */
     if (apart && row % 2 && !nd_let_all(nd_take_{number})) return 0;
     for (nd_first = 0; nd_first < sources; nd_first += 32)
         if (!nd_run_warp(nd_send_{number})) return 0;
     if (apart && row % 2 == 0 && !nd_let_all(nd_take_{number})) return 0;
-    nd_which = apart ? ND_NEW_SPIKES : ND_ALL_SPIKES;
+    nd_which = apart || again == 1 ? ND_FRESH_DUE : ND_ALL_DUE;
     if ({due}) return nd_let_all(nd_take_{number});
     const long long listed = (long long)number[nd_turn(row) & 3];
     for (nd_first = 0; nd_first < listed; ++nd_first)
@@ -178,7 +178,7 @@ class DeliveryOnCPU:
             WARPS,
             _HEAD.format(**numbers),
             text[:begin] + text[end:],
-            "static long long nd_first, nd_sources, nd_row_sent;",
+            "static long long nd_first, nd_sources, nd_row_sent, nd_call;",
             "static int nd_which;",
             f"enum {{ ND_TAKERS = {takers} }};",
             "static const int *nd_counts;",
@@ -200,8 +200,14 @@ class DeliveryOnCPU:
                 self.arrays[key][:] = row.initial().reshape(-1)
         return self.arrays[key]
 
-    def send(self, counts: NDArray[np.integer[Any]], row: int) -> NDArray[Any]:
-        """Return the slots of the only access, (turns, targets), after the spikes of a row."""
+    def send(
+        self, counts: NDArray[np.integer[Any]], row: int, again: int = 0
+    ) -> NDArray[Any]:
+        """Return the slots of the only access, (turns, targets), after the spikes of a row.
+
+        ``again``: 1, if they come late, when others of that row have been delivered; 2, if all of
+        that row are delivered late.
+        """
         given = np.ascontiguousarray(counts, np.int32)
         for number, one in enumerate(self.deliveries):
             kernel, value = one.kernel, self.program.arrays
@@ -219,6 +225,7 @@ class DeliveryOnCPU:
                 ct.c_void_p(given.ctypes.data),
                 ct.c_longlong(len(given)),
                 ct.c_longlong(row),
+                ct.c_int(again),
                 ct.c_void_p(listed[0]),
                 ct.c_void_p(listed[1].ctypes.data),
             ), "the threads of a warp went different ways"

@@ -7,7 +7,8 @@ backend:
 
 * On a CPU the spikes of row r reach the slots at step r + lag.
 * On a GPU a warp adds those that are due at once. The others wait in a list until the next step.
-  Where spikes are delivered when due, they wait in a history, and slots are those of the next step.
+  Where spikes are delivered when due, slots are those of the next step, a list has what is due in
+  the one after, and spikes wait in a history.
   Spikes that no kernel computes are summed by target.
 """
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ..backends.base import Backend
 from ..plan.arrays import Owner
-from ..plan.spikes.due import CONNECTIONS, LISTED, arrivals, unpacked
+from ..plan.spikes.due import CONNECTION_BITS, LISTED, arrivals, unpacked
 from ..plan.spikes.stencil_rows import StencilRows
 from ..plan.sums.gather import Gather
 
@@ -44,7 +44,7 @@ def left_in_history(backend: Backend, owner: Owner, gather: Gather, step: int) -
 def _listed(
     backend: Backend, owner: Owner, gather: Gather, row: int
 ) -> tuple[Integers, Integers, Integers, Integers]:
-    """Return what is listed for a row, which is read one step later than the next one.
+    """Return what is listed for a row, which neurons read one step after the next.
 
     Returns
     -------
@@ -52,7 +52,7 @@ def _listed(
         Of each connection: steps ahead, its number, weight times number of spikes, and home.
     """
     room = gather.limits["entries"]
-    number = int(backend.array(gather.key(owner, "heads"))[LISTED + row % 4]) >> CONNECTIONS
+    number = int(backend.array(gather.key(owner, "heads"))[LISTED + row % 4]) >> CONNECTION_BITS
     entries = slice(row % 2 * room, row % 2 * room + min(number, room))
     words = backend.array(gather.key(owner, "listed")).reshape(-1, 4)[entries].astype(np.int64)
     begin, size = words[:, 0] % 2**32 + (words[:, 1] << 32), words[:, 2]

@@ -112,7 +112,7 @@ def test_the_text_delivers_what_is_due(
 ) -> None:
     """Step by step, spikes of few and of nearly all sources, several of one, and none.
 
-    Warp by warp, and by warps that share what is due.
+    By few warps, and by warps that share new spikes.
     """
     given = columns(weights, longest)
     program = compiled(given, dtype)
@@ -132,6 +132,69 @@ def test_a_history_that_was_too_small_is_told() -> None:
     gather, spec = program.gathers[0, SPIKE], device.deliveries[0].spec
     heads = device.array(spec.connection(SPIKE, "heads"))
     assert heads[0] == heads[1] == 4 * np.count_nonzero(np.diff(gather.arrays["begin"]))
+
+
+@pytest.mark.parametrize(
+    ("early", "number", "fits"), [(3, 29, True), (3, 30, False), (3, 32, False), (4, 29, True)]
+)
+def test_a_history_that_is_nearly_full(
+    early: int, number: int, fits: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A thread looks at four places at once: with more than 29 of 32 some would count twice."""
+    monkeypatch.setattr(due, "MOST_SENT", 32)
+    given = columns("multiples", 60, n=52)
+    program = compiled(given)
+    room = program.gathers[0, SPIKE].limits["room"]
+    device, right = DeliveryOnCPU(program, 1, 1), True  # one warp meets a place twice at once
+    want: dict[int, Any] = {}
+    for row in range(1, 170):
+        counts = np.zeros(given.count, np.int64)
+        counts[: {1: early, 100: number}.get(row, 0)] = 1
+        for ahead, slots in sums(given, program, counts).items():
+            want[row + ahead] = want.get(row + ahead, 0) + slots
+        found = device.send(counts, row)[row % due.ROWS]
+        right &= np.array_equal(found, want.get(row, np.zeros_like(found)))
+        found[:] = 0
+    most = device.array(device.deliveries[0].spec.connection(SPIKE, "heads"))[due.MOST]
+    assert (most <= room - due.SIDE_BY_SIDE + 1) == fits == right and most == number
+
+
+def test_a_list_that_was_too_small_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a number that no history has; nothing is written behind the lists."""
+    monkeypatch.setattr(due, "FEWEST_ENTRIES", 32)
+    monkeypatch.setattr(due, "ENTRIES_SHARE", 1 << 20)
+    given = columns("multiples", 40)
+    program = compiled(given)
+    device, limits = DeliveryOnCPU(program, 1), program.gathers[0, SPIKE].limits
+    assert limits["entries"] < 4 * given.count < limits["room"]
+    for row in range(1, 12):
+        device.send(np.ones(given.count, np.int64), row)
+    spec = device.deliveries[0].spec
+    assert device.array(spec.connection(SPIKE, "heads"))[due.MOST] == limits["room"] + 1
+    for name in ("listed", "offsets"):
+        array = device.array(spec.connection(SPIKE, name))
+        assert array.any() and isinstance(array.base, np.ndarray)
+        assert not array.base[-64 + (array.ctypes.data - array.base.ctypes.data) // 4 :].any()
+
+
+@pytest.mark.parametrize("weights", ["one", "multiples"])
+def test_spikes_that_come_late(weights: str) -> None:
+    """Some spikes of a row come when others have been delivered: what is due at once is, too."""
+    given = columns(weights, 15)
+    program = compiled(given)
+    device, rng, want = DeliveryOnCPU(program, 1, BLOCKS[1]), np.random.default_rng(9), {}
+    for row in range(1, 40):
+        counts = (rng.random(given.count) < 0.2) * rng.integers(1, 4, given.count)
+        late = counts * (rng.random(given.count) < 0.5)
+        for ahead, slots in sums(given, program, counts).items():
+            want[row + ahead] = want.get(row + ahead, 0) + slots
+        if row % 5:
+            device.send(counts - late, row)
+            found = device.send(late, row, again=1)[row % due.ROWS]
+        else:
+            found = device.send(counts, row, again=2)[row % due.ROWS]
+        assert np.array_equal(found, want[row]), row
+        found[:] = 0
 
 
 def test_a_spike_that_has_nothing_left() -> None:
@@ -157,8 +220,9 @@ def test_a_history_that_begins_again() -> None:
     given = columns("multiples", 40)
     program = compiled(given)
     device, counts = DeliveryOnCPU(program, 1), np.ones(given.count, np.int64)
-    for row in range(1, 30):
+    for row in range(1, 100):  # more spikes than a ring of new ones has room for
         device.send(counts, row)
+    assert 90 * given.count > program.gathers[0, SPIKE].limits["entries"]
     spec = device.deliveries[0].spec
     for name in ("heads", "slots"):
         device.array(spec.connection(SPIKE, name))[:] = 0

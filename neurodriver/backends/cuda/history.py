@@ -12,7 +12,7 @@ import numpy as np
 
 from ...errors import NeurodriverError
 from ...plan.arrays import ReceptorOwner
-from ...plan.spikes.due import MOST, is_due
+from ...plan.spikes.due import MOST, SIDE_BY_SIDE, is_due
 from .binding import Binding
 
 
@@ -27,7 +27,7 @@ class Histories:
 
     def __init__(self, bindings: Sequence[Binding]) -> None:
         self._words = [
-            (binding, gather.key(ReceptorOwner(number, access), "heads"), gather.limits["room"])
+            (binding, gather.key(ReceptorOwner(number, access), "heads"), gather.limits)
             for binding in bindings
             for (number, access), gather in binding.program.gathers.items()
             if is_due(gather)
@@ -44,12 +44,16 @@ class Histories:
 
     def check(self) -> None:
         """Raise NeurodriverError where spikes did not have room in a completed call."""
-        for number, (binding, key, room) in zip(self._most.tolist(), self._words, strict=False):
-            if number > room:
-                assert isinstance(key.owner, ReceptorOwner)
-                group = binding.program.circuit.groups[key.owner.number]
-                raise NeurodriverError(
-                    f"{group.name}: {number:,} spikes were on their way at once, {room:,} can be "
-                    f"kept on a GPU, so this run is wrong from then on: run it on the CPU, or with "
-                    f"weights or rates for which the network does not fire so much"
-                )
+        for number, (binding, key, limits) in zip(self._most.tolist(), self._words, strict=False):
+            room = limits["room"] - SIDE_BY_SIDE + 1
+            if number <= room:
+                continue
+            assert isinstance(key.owner, ReceptorOwner)
+            said = f"{number:,} spikes were on their way at once, {room:,} can be kept"
+            if number == limits["room"] + 1:  # what a kernel says where a list had no room
+                said = f"more than {limits['entries']:,} spikes were due in one step"
+            raise NeurodriverError(
+                f"{binding.program.circuit.groups[key.owner.number].name}: {said} on a GPU, so this "
+                f"run is wrong from then on: run it on the CPU, or with weights or rates for which "
+                f"the network does not fire so much"
+            )

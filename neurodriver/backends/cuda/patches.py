@@ -29,7 +29,7 @@ BEGIN = 6.0
 SHARED = 227 << 10
 """Bytes of shared memory of a block, at most."""
 
-TABLES_BYTES, DUE_BYTES = 1 << 10, 36
+TABLES_BYTES, DUE_BYTES = 1 << 10, 32
 """What texts declare of it: tables; of each thread, what warps share of spikes that are due."""
 
 

@@ -121,7 +121,7 @@ class SpikeDelivery:
         """Return an item for each delivering warp: those without components, less some.
 
         In a window all warps deliver, and so they do where a warp has many components in turn.
-        What is due in a window is no item, as the warps of a half of a block share it.
+        What is due in a window is no item, as all warps share it.
         """
         if not (self.delivers or (self.due and not self.window)):
             return np.zeros((0, 4), np.int32)

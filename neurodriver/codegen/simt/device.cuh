@@ -68,7 +68,7 @@ static __device__ __noinline__ void nd_do_other(const nd_item item, long long k,
     if (item.what == ND_DELIVER) {
         if (!ND_WINDOW) {   /* then what is due has a launch of its own, after all spikes */
             nd_deliver_list(item, k - 1);
-            nd_deliver_due((unsigned)item.first, (unsigned)item.end, k + 1, ND_ALL_SPIKES, 2 * (k + 1));
+            nd_deliver_due((unsigned)item.first, (unsigned)item.end, k + 1, ND_ALL_DUE, 2 * (k + 1));
         }
         return;
     }
@@ -231,20 +231,17 @@ struct nd_loop {
         timer.add(ND_SPIKES);
     }
 
-    /* Delivers what earlier spikes bring: one half does so before its components, the other one after. */
-    ND_MEMBER void deliver_old(long long row, bool first)
+    /* Delivers what is listed, and lists what is due next: one half of the warps does so before its
+     * components, the other one after. */
+    ND_MEMBER void deliver_listed(long long row, bool first)
     {
-        if (ND_DUE && ND_WINDOW && (nd_half() == 0) == first) deliver_due(row, ND_OLD_SPIKES);
+        if (ND_DUE && ND_WINDOW && (nd_half() == 0) == first) deliver_due(row, ND_LISTED_DUE);
     }
 
     /* Delivers what is due in the first step, of spikes that have come at the begin of a window. */
     ND_MEMBER void look_again(long long k)
     {
-        if (ND_WINDOW) deliver_due(k, ND_NEW_SPIKES, true);
-        for (int i = 0; !ND_WINDOW && i < count; ++i)
-            if (item(i).what == ND_DELIVER)
-                nd_deliver_due((unsigned)item(i).first, (unsigned)item(i).end, k, ND_NEW_SPIKES, 2 * k + 1);
-        timer.add(ND_SPIKES);
+        deliver_due(k, ND_FRESH_DUE, true);
         barrier();
     }
 
@@ -359,7 +356,7 @@ struct nd_loop {
 #endif
             unit.record(k);
             timer.add(ND_RECORDING);
-            if (ND_DUE && (!ND_LOOKS_AGAIN || until != window_end || until >= last)) deliver_due(until, ND_NEW_SPIKES);
+            if (ND_DUE && (!ND_LOOKS_AGAIN || until != window_end || until >= last)) deliver_due(until, ND_FRESH_DUE);
             for (int i = from; i < count; ++i) {
                 const nd_item one = other(i);
                 const long long step = k + nd_late(one);
@@ -424,13 +421,13 @@ template <class Unit> ND_FN void nd_hold(nd_loop &loop)
     while (k < loop.last) {
         const long long begin = k, until = loop.until(k);
         if (nd_chunk.fuzz) nd_dawdle(k);
-        loop.deliver_old(until, true);
+        loop.deliver_listed(until, true);
         loop.pass(0, nd_stage_of(item.what));
         const bool lost = nd_is_shut(until - 1);
         nd_steps(unit, k, until, lost);
         loop.timer.add(item);
         loop.pass(nd_stage_of(item.what), ND_STAGES - 1);
-        loop.deliver_old(until, false);
+        loop.deliver_listed(until, false);
         loop.finish(begin, until, unit);
         if (lost || !loop.exchange(k)) loop.last = k;   /* the step that was reached */
     }

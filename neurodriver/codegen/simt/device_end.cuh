@@ -41,9 +41,9 @@ ND_FN void nd_do_steps(nd_loop &loop)
             k = loop.until(k);
             const bool lost = nd_is_shut(k - 1);
             if (nd_chunk.fuzz) nd_dawdle(begin);
-            loop.deliver_old(k, true);
+            loop.deliver_listed(k, true);
             loop.pass(0, ND_STAGES - 1);
-            loop.deliver_old(k, false);
+            loop.deliver_listed(k, false);
             loop.finish(begin, k, none);
             if (lost || !loop.exchange(k)) loop.last = k;
         }
@@ -54,9 +54,9 @@ ND_FN void nd_do_steps(nd_loop &loop)
         const long long until = loop.until(k);
         const bool lost = nd_is_shut(until - 1);
         if (nd_chunk.fuzz) nd_dawdle(k);
-        loop.deliver_old(until, true);
+        loop.deliver_listed(until, true);
         nd_do_items(loop, k, until, lost);
-        loop.deliver_old(until, false);
+        loop.deliver_listed(until, false);
         if (ND_WINDOW) loop.finish(k, until, none);
         else loop.barrier();
         k = until;

@@ -5,10 +5,11 @@
  * warp delivers an equal share of the list. All this happens while components are computed. Behind the
  * barrier of step k new spikes are delivered that are due in row k + 1. Those due in row k + 2 are listed.
  */
-/* What is delivered: the list of a row and new spikes, the list alone, or new spikes alone. */
-enum { ND_ALL_SPIKES, ND_OLD_SPIKES, ND_NEW_SPIKES };
+/* What a call does: it delivers the list of a row and lists what is due in the next one, or it delivers new
+ * spikes, or both. */
+enum { ND_ALL_DUE, ND_LISTED_DUE, ND_FRESH_DUE };
 
-/* The half of its block to which a warp belongs: two warps of each scheduler in turn. */
+/* The half of its block to which a warp belongs: four warps in turn, one of each scheduler. */
 ND_FN int nd_half() { return (int)(threadIdx.x / 128 % 2); }
 
 #if ND_DUE
@@ -16,7 +17,7 @@ ND_FN int nd_half() { return (int)(threadIdx.x / 128 % 2); }
 enum { ND_GROUP = 8 };
 
 /* Delivers what new spikes bring into a row. ND_GROUP warps share the same spikes: one keeps what is due
- * later, the others deliver. There are two such calls for a row at most, and `call` counts them all. */
+ * later, the others deliver. There are two such calls for a row at most: `call` is 2 * row, or 1 more. */
 template <class Delivery> ND_FN void nd_deliver_fresh(unsigned warp, unsigned warps, long long row, long long call)
 {
     unsigned long long *const begins = Delivery::begins(), *const before = Delivery::before();
@@ -56,16 +57,16 @@ template <class Delivery> ND_FN void nd_deliver_fresh(unsigned warp, unsigned wa
     }
 }
 
-/* Delivers into a row; called by each of `warps` warps. `call`: see nd_deliver_fresh. Some warps list
- * first, as this waits for memory while additions wait for the L2 cache. */
+/* Delivers into a row; called by each of `warps` warps. `call`: see nd_deliver_fresh. In blocks of 512
+ * threads half of the warps list first, as this waits for memory while additions wait for the L2 cache. */
 template <class Delivery>
 ND_FN void nd_deliver_when_due(unsigned warp, unsigned warps, long long row, int which, long long call)
 {
     const bool list_first = threadIdx.x / 256 % 2 == 0;
-    for (int part = 0; part < 2 && which != ND_NEW_SPIKES; ++part) {
+    for (int part = 0; part < 2 && which != ND_FRESH_DUE; ++part) {
         if ((part == 0) == list_first) nd_list_due<Delivery>(warp, warps, row + 1);
         else nd_deliver_listed<Delivery>(warp, warps, row);
     }
-    if (which != ND_OLD_SPIKES) nd_deliver_fresh<Delivery>(warp, warps, row, call);
+    if (which != ND_LISTED_DUE) nd_deliver_fresh<Delivery>(warp, warps, row, call);
 }
 #endif

@@ -69,15 +69,16 @@ template <class Delivery> ND_FN void nd_remember(long long row, const nd_outgoin
 }
 
 /* Called by a warp: lists what new spikes of its threads bring into a row, and marks in the history when
- * they are due again. `mine`: whether this thread has one, `number`: which one. */
+ * they are due again. `mine`: whether this thread has one, `number`: which one, `bins`: the first bin of its
+ * source. */
 template <class Delivery>
-ND_FN void nd_keep(long long row, bool mine, unsigned long long number, uint4 source, long long bins, nd_waiting &spike)
+ND_FN void nd_keep(long long row, bool mine, unsigned long long number, uint4 spike, long long bins, nd_waiting &waiting)
 {
-    const nd_outgoing then = nd_take<Delivery>(spike, (int)row);
+    const nd_outgoing then = nd_take<Delivery>(waiting, (int)row);
     const unsigned some = nd_ballot(then.near > 0);
     const int upto = nd_sum_up_to_here(then.near);
     const unsigned long long space = nd_reserve_entries<Delivery>(row, some, upto);
-    if (mine) nd_wait<Delivery>(Delivery::place(number), source, spike, bins, (int)row);
+    if (mine) nd_wait<Delivery>(Delivery::place(number), spike, waiting, bins, (int)row);
     nd_list<Delivery>(row, some, upto, nd_from(space, 31), then);
 }
 

@@ -1,8 +1,8 @@
 /* Lists of what is due in a row, where spikes are delivered when they are due.
  *
  * An entry is a range of connections that are due. The list of a row is written during one step, and
- * read during the next one. So there are two lists, for even and for odd rows. Warps reserve space by one
- * number: the entries so far, above the number of their connections so far.
+ * read during the next one. So there are two lists, for even and for odd rows. A warp reserves space by one
+ * atomic addition to a word of 64 bits. It has the number of connections so far, and above it that of entries.
  */
 #if ND_DUE
 /* ND_ENTRY: an entry is as much work as so many connections. */
@@ -22,21 +22,21 @@ template <class Delivery> ND_FN nd_outgoing nd_read_entry(long long place)
     return {(long long)((unsigned long long)x.y << 32 | x.x), (int)x.z, 0, (int)x.w, home};
 }
 
-/* Says that the run is wrong, as something had no room. */
+/* Says that the run is wrong, as a list had no room (`Histories` in backends/cuda/history.py). */
 template <class Delivery> ND_FN void nd_no_room() { atomicMax(Delivery::most(), Delivery::room() + 1); }
 
 /* Space in the list of a row that a warp reserves for what is due of its threads; `upto`: their
  * connections up to here. Thread 31 gets it. */
 template <class Delivery> ND_FN unsigned long long nd_reserve_entries(long long row, unsigned some, int upto)
 {
-    const unsigned long long number = (unsigned long long)nd_bits_in(some) << Delivery::connections;
-    return nd_lane() == 31 && some ? atomicAdd(Delivery::number_of(row), number + (unsigned)upto) : 0;
+    const unsigned long long number = (unsigned long long)nd_bits_in(some) << Delivery::connection_bits;
+    return nd_lane() == 31 && some ? atomicAdd(Delivery::reserved(row), number + (unsigned)upto) : 0;
 }
 template <class Delivery>
 ND_FN void nd_list(long long row, unsigned some, int upto, unsigned long long at, const nd_outgoing &out)
 {
-    const unsigned long long number = (at >> Delivery::connections) + nd_lower(some);
-    const unsigned long long offset = (at & ((1ull << Delivery::connections) - 1)) + (unsigned)(upto - out.near);
+    const unsigned long long number = (at >> Delivery::connection_bits) + nd_lower(some);
+    const unsigned long long offset = (at & ((1ull << Delivery::connection_bits) - 1)) + (unsigned)(upto - out.near);
     if (!out.near) return;
     if (number >= Delivery::entries() || offset >> 32) return nd_no_room<Delivery>();
     const long long place = (row & 1) * (long long)Delivery::entries() + (long long)number;
@@ -77,11 +77,11 @@ ND_FN unsigned nd_entry_of(const unsigned *offsets, unsigned number, unsigned lo
 /* Delivers the list of a row; called by each of `warps` warps. Each takes as much work as the others. */
 template <class Delivery> ND_FN void nd_deliver_listed(unsigned warp, unsigned warps, long long row)
 {
-    const unsigned long long both = __ldcg(Delivery::number_of(row));
-    if (warp == 0 && nd_lane() == 0) __stcg(Delivery::number_of(row + 2), 0ull);
-    const unsigned long long had = both >> Delivery::connections;
+    const unsigned long long both = __ldcg(Delivery::reserved(row));
+    if (warp == 0 && nd_lane() == 0) __stcg(Delivery::reserved(row + 2), 0ull);
+    const unsigned long long had = both >> Delivery::connection_bits;
     const unsigned number = (unsigned)(had < Delivery::entries() ? had : Delivery::entries());
-    const unsigned long long all = (both & ((1ull << Delivery::connections) - 1)) + (unsigned long long)ND_ENTRY * number;
+    const unsigned long long all = (both & ((1ull << Delivery::connection_bits) - 1)) + (unsigned long long)ND_ENTRY * number;
     const unsigned long long low = all * warp / warps, high = all * (warp + 1) / warps;
     if (low >= high) return;
     const long long list = (row & 1) * (long long)Delivery::entries();

@@ -65,7 +65,7 @@ class Shape:
     looks_again : bool
         Whether spikes that come from other parts are delivered when due: at the begin of a window.
     due : bool
-        Whether spikes are delivered when they are due: warps share them in shared memory.
+        Whether spikes are delivered when they are due: warps note places of them in shared memory.
     patches : int
         Bytes of shared memory for patches of columns.
     sources : int

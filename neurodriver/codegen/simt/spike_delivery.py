@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING
 
 from ...model.text import block, indent
 from ...plan.spikes.computed_rows import ComputedThere
-from ...plan.spikes.due import BEFORE, BEGINS, CONNECTIONS, LISTED, MOST, is_due
+from ...plan.spikes.due import BEFORE, BEGINS, CONNECTION_BITS, LISTED, MOST, is_due
 from ..cpu.sums import SumText
 from ..kernel import Arguments, Kernel
 from .computed_rows import ComputedConnections
@@ -147,7 +147,7 @@ class _Connections:
             **{f"{kinds[n]} *{n}()": [f"return {text};"] for n, text in where.items()},
             **({} if "homes" in kinds else {"int *homes()": ["return nullptr;"]}),
             **{f"{word} *{n}()": [f"return {where['heads']} + {at};"] for n, at in words.items()},
-            f"{word} *number_of(long long nd_row)": [
+            f"{word} *reserved(long long nd_row)": [
                 f"return {where['heads']} + {LISTED} + (nd_row & 3);"
             ],
             f"{word} entries()": [f"return ({word}){entries};"],
@@ -216,7 +216,7 @@ def _members(delivery: Delivery, arguments: Arguments) -> list[str]:
     computed = int(isinstance(delivery.gather, ComputedThere))
     numbers = f"number = ND_DELIVERY, shared = {shared}, computed = {computed}"
     if is_due(delivery.gather):
-        numbers += f", connections = {CONNECTIONS}"
+        numbers += f", connection_bits = {CONNECTION_BITS}"
     lines = [f"typedef {slot} slot;", f"enum {{ {numbers} }};"]
     for head, body in functions.items():
         needs = any("nd_a->" in line for line in body)

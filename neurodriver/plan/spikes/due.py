@@ -52,19 +52,24 @@ MOST_SLOTS = 2**31 - 1
 """Largest number of slots of an access: an index takes 4 bytes."""
 
 MOST_SENT = 1 << 26
-"""Largest number of spikes of a history, 20 bytes each. The lists have 7 bytes more for each."""
+"""Largest number of spikes of a history, 20 bytes each."""
 
 MOST, BEGINS, LISTED, BEFORE = 1, 2, 10, 14
 """Places in ``heads``: the most spikes that were on their way at once; how many spikes there were
 before each of eight calls that deliver new ones; entries of the lists of four rows, above the
 number of their connections; how many spikes had entered the history before each row."""
 
-CONNECTIONS = 40
+CONNECTION_BITS = 40
 """Bits of a number of connections below a number of entries."""
 
-FEWEST_ENTRIES, ENTRIES_SHARE = 1 << 18, 8
+FEWEST_ENTRIES, ENTRIES_SHARE = 1 << 20, 8
 """A list has an entry for one spike in eight that the history has room for, but for so many at
-least, and for one of each source. It never has more than the history."""
+least, and for two of each source. Where sources share connections along stencils, and have some
+for nearly each delay, it has one for each spike. It never has more than the history."""
+
+SIDE_BY_SIDE = 4
+"""Places of the history that a thread looks at together: its first look may begin before the oldest
+spike. So so many places less one stay free."""
 
 ROWS = 2
 """Rows of slots: one is read while what is due in the next step is added to the other one."""
@@ -164,17 +169,19 @@ def add_bins(gather: Gather, bins: Bins, degree: Integers, most: int | None = No
     sources = int(np.count_nonzero(degree))
     turns = max(bins.longest, 1) + 2
     kept = turns if most is None else min(turns, most)
-    room = 1 << max(min(sources * kept, MOST_SENT) - 1, 31).bit_length()
+    wanted = min(sources * kept + SIDE_BY_SIDE - 1, MOST_SENT)
+    room = 1 << max(wanted - 1, 31).bit_length()
     gather.limits |= {"turns": turns, "room": room}
     gather.limits["most"] = int(degree.max(initial=0))
     gather.blanks["due"] = ZeroArray(room, "int32")
     gather.blanks["sent"] = ZeroArray(4 * room, "int32")
     gather.blanks["heads"] = ZeroArray(turns + BEFORE, "int64")
-    most_listed = max(room // ENTRIES_SHARE, FEWEST_ENTRIES, 1 << sources.bit_length())
-    entries = gather.limits["entries"] = min(room, most_listed)
+    most_listed = max(room // ENTRIES_SHARE, FEWEST_ENTRIES, 2 << sources.bit_length())
+    dense = gather.form == "stencil"
+    entries = gather.limits["entries"] = room if dense else min(room, most_listed)
     gather.blanks["listed"] = ZeroArray(4 * 3 * entries, "int32")
     gather.blanks["offsets"] = ZeroArray(2 * entries, "int32")
-    if gather.form == "stencil":
+    if dense:
         gather.blanks["homes"] = ZeroArray(2 * entries, "int32")
 
 
