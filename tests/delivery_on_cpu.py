@@ -18,7 +18,7 @@ from neurodriver.plan.arrays import Key
 from neurodriver.plan.program import Program
 from neurodriver.plan.spikes.fanout import PIECE
 
-BLOCKS = 3, 16
+TAKERS = 3, 16
 """Warps that deliver: fewer than share new spikes, and two groups of these."""
 
 _HEAD = """
@@ -132,7 +132,8 @@ static void nd_take_{number}()
 }}
 #endif
 extern "C" int run_{number}(void *const *p, const long long *n, const double *u, const int *counts,
-                            long long sources, long long row, int again, uint4 *pieces, unsigned *number)
+                            long long sources, long long row, int again, uint4 *pieces,
+                            unsigned *number)
 {{
     for (int i = 0; i < 64; ++i) nd_table.p[i] = p[i], nd_table.n[i] = n[i], nd_table.u[i] = u[i];
     nd_counts = counts, nd_sources = sources, nd_row_sent = row, nd_call = 2 * row + (again > 0);
@@ -164,7 +165,7 @@ class DeliveryOnCPU:
         Warps that deliver.
     """
 
-    def __init__(self, program: Program, window: int, takers: int = BLOCKS[0]) -> None:
+    def __init__(self, program: Program, window: int, takers: int = TAKERS[0]) -> None:
         self.program, self.deliveries = program, generate(program).deliveries
         self.arrays: dict[Key, NDArray[Any]] = {}
         kernels = [one.kernel for one in self.deliveries]
@@ -200,9 +201,7 @@ class DeliveryOnCPU:
                 self.arrays[key][:] = row.initial().reshape(-1)
         return self.arrays[key]
 
-    def send(
-        self, counts: NDArray[np.integer[Any]], row: int, again: int = 0
-    ) -> NDArray[Any]:
+    def send(self, counts: NDArray[np.integer[Any]], row: int, again: int = 0) -> NDArray[Any]:
         """Return the slots of the only access, (turns, targets), after the spikes of a row.
 
         ``again``: 1, if they come late, when others of that row have been delivered; 2, if all of

@@ -84,7 +84,7 @@ def test_too_many_spikes_are_told(name: str, threads: int, monkeypatch: pytest.M
     if threads:
         given = Shape(threads, 1, False), (1,) * len(made.groups)
         monkeypatch.setattr(schedule, "choose", lambda *_: schedule.LaunchPlan("grid", 20, *given))
-    with pytest.raises(NeurodriverError, match="29 can be kept|more than 32 spikes were due"):
+    with pytest.raises(NeurodriverError, match=r"29 can be kept|more than 32 spikes were due"):
         simulate(made, DT, STEPS, (), RECORD, backend="cuda")
 
 

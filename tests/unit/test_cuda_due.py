@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from delivery_on_cpu import BLOCKS, DeliveryOnCPU
+from delivery_on_cpu import TAKERS, DeliveryOnCPU
 from device_code import check_text
 from drawing_on_cpu import HostPlace
 from drawn_circuits import DT, LAWS, RULES, SPIKE, WEIGHT, circuit, link
@@ -106,7 +106,7 @@ def delivered(
     [("one", 1, "float32"), ("by source", 7, "float32"), ("multiples", 40, "float64"),
      ("any", 23, "float64"), ("any", 120, "float32"), ("multiples", 400, "float32")],
 )  # fmt: skip
-@pytest.mark.parametrize(("window", "takers"), [(0, BLOCKS[0]), *[(1, many) for many in BLOCKS]])
+@pytest.mark.parametrize(("window", "takers"), [(0, TAKERS[0]), *[(1, many) for many in TAKERS]])
 def test_the_text_delivers_what_is_due(
     weights: str, longest: int, dtype: str, window: int, takers: int
 ) -> None:
@@ -182,7 +182,7 @@ def test_spikes_that_come_late(weights: str) -> None:
     """Some spikes of a row come when others have been delivered: what is due at once is, too."""
     given = columns(weights, 15)
     program = compiled(given)
-    device, rng, want = DeliveryOnCPU(program, 1, BLOCKS[1]), np.random.default_rng(9), {}
+    device, rng, want = DeliveryOnCPU(program, 1, TAKERS[1]), np.random.default_rng(9), {}
     for row in range(1, 40):
         counts = (rng.random(given.count) < 0.2) * rng.integers(1, 4, given.count)
         late = counts * (rng.random(given.count) < 0.5)

@@ -52,8 +52,8 @@ class Histories:
             said = f"{number:,} spikes were on their way at once, {room:,} can be kept"
             if number == limits["room"] + 1:  # what a kernel says where a list had no room
                 said = f"more than {limits['entries']:,} spikes were due in one step"
+            group = binding.program.circuit.groups[key.owner.number]
             raise NeurodriverError(
-                f"{binding.program.circuit.groups[key.owner.number].name}: {said} on a GPU, so this "
-                f"run is wrong from then on: run it on the CPU, or with weights or rates for which "
-                f"the network does not fire so much"
+                f"{group.name}: {said} on a GPU, so this run is wrong from then on: run it on the "
+                f"CPU, or with weights or rates for which the network does not fire so much"
             )

@@ -64,8 +64,7 @@ CONNECTION_BITS = 40
 
 FEWEST_ENTRIES, ENTRIES_SHARE = 1 << 20, 8
 """A list has an entry for one spike in eight that the history has room for, but for so many at
-least, and for two of each source. Where sources share connections along stencils, and have some
-for nearly each delay, it has one for each spike. It never has more than the history."""
+least, and for one of each source. It never has more than the history."""
 
 SIDE_BY_SIDE = 4
 """Places of the history that a thread looks at together: its first look may begin before the oldest
@@ -176,12 +175,11 @@ def add_bins(gather: Gather, bins: Bins, degree: Integers, most: int | None = No
     gather.blanks["due"] = ZeroArray(room, "int32")
     gather.blanks["sent"] = ZeroArray(4 * room, "int32")
     gather.blanks["heads"] = ZeroArray(turns + BEFORE, "int64")
-    most_listed = max(room // ENTRIES_SHARE, FEWEST_ENTRIES, 2 << sources.bit_length())
-    dense = gather.form == "stencil"
-    entries = gather.limits["entries"] = room if dense else min(room, most_listed)
+    most_listed = max(room // ENTRIES_SHARE, FEWEST_ENTRIES, 1 << sources.bit_length())
+    entries = gather.limits["entries"] = min(room, most_listed)
     gather.blanks["listed"] = ZeroArray(4 * 3 * entries, "int32")
     gather.blanks["offsets"] = ZeroArray(2 * entries, "int32")
-    if dense:
+    if gather.form == "stencil":
         gather.blanks["homes"] = ZeroArray(2 * entries, "int32")
 
 
