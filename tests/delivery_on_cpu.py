@@ -145,7 +145,7 @@ extern "C" int run_{number}(void *const *p, const long long *n, const double *u,
         if (!nd_run_warp(nd_send_{number})) return 0;
     if (apart && row % 2 == 0 && !nd_let_all(nd_take_{number})) return 0;
     nd_which = apart || again == 1 ? ND_FRESH_DUE : ND_ALL_DUE;
-    if ({due}) return nd_let_all(nd_take_{number});
+    if ({due}) return again == 3 || nd_let_all(nd_take_{number});
     const long long listed = (long long)number[nd_turn(row) & 3];
     for (nd_first = 0; nd_first < listed; ++nd_first)
         if (!nd_run_warp(nd_take_{number})) return 0;
@@ -205,7 +205,7 @@ class DeliveryOnCPU:
         """Return the slots of the only access, (turns, targets), after the spikes of a row.
 
         ``again``: 1, if they come late, when others of that row have been delivered; 2, if all of
-        that row are delivered late.
+        that row are delivered late; 3, if they are not delivered.
         """
         given = np.ascontiguousarray(counts, np.int32)
         for number, one in enumerate(self.deliveries):

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ..backends.base import Backend
 from ..plan.arrays import Owner
-from ..plan.spikes.due import CONNECTION_BITS, LISTED, arrivals, unpacked
+from ..plan.spikes.due import BEGINS, CONNECTION_BITS, LISTED, arrivals, unpacked
 from ..plan.spikes.stencil_rows import StencilRows
 from ..plan.sums.gather import Gather
 
@@ -18,15 +18,10 @@ Arriving = tuple[Integers, Integers, Integers]
 
 def left_in_history(backend: Backend, owner: Owner, gather: Gather, step: int) -> Arriving:
     """Return what the history has left when ``step`` steps are done."""
-    keys = (gather.key(owner, name) for name in ("heads", "due", "sent"))
-    heads, due, sent = map(backend.array, keys)
-    last = min(int(heads[0]), len(due))
-    spike = sent.reshape(-1, 4)[:last].astype(np.int64)
-    left = np.flatnonzero(spike[:, 1] >= 0)
-    source, number, more, home = spike[left].T
+    due, (source, number, more, home) = _waiting(backend, owner, gather, step)
     which, edge, back = arrivals(gather, source, number)
     first = gather.arrays["low"][source] + number
-    ahead = due[left].astype(np.int64)[which] + back - first[which] - step
+    ahead = due[which] + back - first[which] - step
     listed = _listed(backend, owner, gather, step + 1)
     waiting = ahead, edge, more[which], home[which]
     both = zip(waiting, listed, strict=True)
@@ -39,6 +34,35 @@ def left_in_history(backend: Backend, owner: Owner, gather: Gather, step: int) -
         target, weight = unpacked(gather, edge)
     times: Integers = more * (1 if weight is None else weight)
     return ahead, target, times
+
+
+def _waiting(
+    backend: Backend, owner: Owner, gather: Gather, step: int
+) -> tuple[Integers, Integers]:
+    """Return the spikes that have bins left.
+
+    Where the last launch had to end before new spikes were delivered, as another process failed,
+    they are in the ring of new spikes alone.
+
+    Returns
+    -------
+    due : (n,) int64
+        Row in which each is due next.
+    spike : (4, n) int64
+        Source, number of the next bin, weight times number of spikes, and home.
+    """
+    names = "heads", "due", "sent", "listed"
+    heads, due, sent, listed = (backend.array(gather.key(owner, name)) for name in names)
+    head, begin = int(heads[0]), int(heads[BEGINS + (2 * step + 1) % 8])
+    kept = sent.reshape(-1, 4)[: min(head, len(due))].astype(np.int64)
+    left = kept[:, 1] >= 0
+    left[np.arange(begin, head) % len(due)] = False
+    entries = gather.limits["entries"]
+    ring = listed.reshape(-1, 4)[2 * entries :][np.arange(begin, head) % entries].astype(np.int64)
+    number = np.zeros(len(ring), np.int64)
+    fresh = np.column_stack([ring[:, 0], number, ring[:, 2:]])
+    which = np.flatnonzero(left)
+    return np.concatenate([due[which], ring[:, 1]]), np.concatenate([kept[which], fresh]).T
 
 
 def _listed(

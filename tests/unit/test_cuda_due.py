@@ -380,6 +380,27 @@ def test_what_is_on_its_way(weights: str) -> None:
     assert all(np.array_equal(found[b], one) for b, one in sums(given, program, counts).items())
 
 
+def test_what_is_on_its_way_before_new_spikes_are_delivered() -> None:
+    """As where a launch had to end: all that they bring is on its way."""
+    given = columns("multiples", 15)
+    program = compiled(given, "float64")
+    device, want = DeliveryOnCPU(program, 1), {}
+    gather, spec = program.gathers[0, SPIKE], device.deliveries[0].spec
+    owner, backend = spec.connection(SPIKE, "heads").owner, Backend(device)
+    for row, _, ahead in delivered(given, program, device, [0.3] * 30):
+        want, last = ahead, row
+    counts = np.random.default_rng(4).integers(0, 3, given.count)
+    for ahead, slots in sums(given, program, counts).items():
+        want[last + 1 + ahead] = want.get(last + 1 + ahead, 0) + slots
+    slots = device.send(counts, last + 1, again=3)
+    found = np.zeros((18, gather.limits["ahead"]), np.int64)
+    found[0] = slots[(last + 1) % due.ROWS]
+    at = left_in_history(backend, owner, gather, last + 1)  # type: ignore[arg-type]
+    np.add.at(found, at[:2], at[2])
+    for ahead, one in enumerate(found):
+        assert np.array_equal(one, np.zeros_like(one) + want.get(last + 1 + ahead, 0)), ahead
+
+
 class Backend:
     """Stands for a backend: reads the memory of a device."""
 
