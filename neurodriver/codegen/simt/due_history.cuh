@@ -99,7 +99,8 @@ template <class Delivery> ND_FN nd_outgoing nd_take_due(bool mine, unsigned plac
     return out;
 }
 
-/* The rows in which four spikes side by side in the history are due; row - 1 behind its end. */
+/* The rows in which four spikes side by side in the history are due; row - 1 behind its end. Four is
+ * SIDE_BY_SIDE of plan/spikes/due.py. */
 template <class Delivery>
 ND_FN int4 nd_four_due(unsigned long long tail, unsigned long long i, unsigned long long number, int row)
 {
