@@ -1,4 +1,4 @@
-"""The multi-area model (Schmidt et al. 2018) at full size, in both of its states.
+"""The multi-area model (Schmidt et al. 2018) at full size, in both states, and one area alone.
 
 ``MULTI_AREA_DATA`` is the folder of the model's numbers. Without it there is a network of the same
 size in the ground state alone; the metastable state has no smaller form. Full size takes a GPU of
@@ -26,8 +26,12 @@ TOLD = {
 """State -> two targets in ms a second, one for the ratio of two devices to one, published times."""
 
 
-LONG = {"seconds": 10.0, "before": 0.5}
-"""Of the metastable state, whose seconds differ by a factor of three: bursts come and go."""
+LONG = {"seconds": 10.0, "before": 0.5, "arrivals": 33.4e6}
+"""Of the metastable state, whose seconds differ by a factor of three: bursts come and go. So many
+arrivals a step follow from the published rates."""
+
+ALONE, ALONE_MS = "MDP", 120.0
+"""An area that gets nothing from the others, and the target for it, in ms a second."""
 
 
 def table(table: Table) -> Iterator[Row]:
@@ -40,7 +44,7 @@ def table(table: Table) -> Iterator[Row]:
         given | {"sizes": 1.0, "indegrees": 1.0},
         given | {"sizes": 0.01, "indegrees": 0.1},
     )
-    networks = (
+    networks = [
         Network(
             f"multi-area model, {state} state", NAME, full | {"state": state},
             small | {"state": state}, first, then, told, dtypes=("float32",), parts=parts,
@@ -48,5 +52,9 @@ def table(table: Table) -> Iterator[Row]:
         )
         for state, (first, then, parts, told) in TOLD.items()
         if state == "ground" or (folder and not table.small)
-    )  # fmt: skip
+    ]  # fmt: skip
+    if folder and not table.small:
+        alone = full | {"areas": (ALONE,)}
+        title = f"multi-area model, area {ALONE} alone"
+        networks.append(Network(title, NAME, alone, small, ALONE_MS, dtypes=("float32",)))
     return rows(table, *networks)

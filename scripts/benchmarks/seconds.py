@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from statistics import fmean as mean
 from typing import Any
 
 import numpy as np
@@ -44,9 +45,12 @@ class Network:
         Who else was measured on the same GPU, and what.
     seconds : float
         Simulated in a run. Below 1, each run begins with step 0: the network changes later. Above
-        1 there is one run.
+        1, a whole number of runs of a second follow each other, and their mean counts.
     before : float
         Simulated before the first run, where it does not begin with step 0. 0: as long as a run.
+    arrivals : float
+        Synaptic events of a step for which a published figure stands, where seconds differ: the
+        time at so many is told, too.
     dtypes : tuple of str
     parts : float
         Greatest ratio of the time on several devices to that on one. Infinite where there is none.
@@ -61,6 +65,7 @@ class Network:
     peer: str = ""
     seconds: float = 1.0
     before: float = 0.0
+    arrivals: float = math.nan
     dtypes: tuple[str, ...] = ("float32", "float64")
     parts: float = math.inf
 
@@ -98,14 +103,14 @@ def _row(table: Table, network: Network, made: Any, dt: float, dtype: str, drawi
     """Return the row of a precision; the targets are those of float32."""
     circuit, inputs, _ = made
     neurons = circuit.groups[0]
-    steps = round((0.1 if table.small else network.seconds) / dt)
-    anew = network.seconds < 1.0
+    anew, lasting = network.seconds < 1.0, network.seconds > 1.0
+    steps = round((0.1 if table.small else min(network.seconds, 1.0)) / dt)
     before = steps if table.small or not network.before else round(network.before / dt)
     recorder = nd.MemoryRecorder([("spike_state", neurons.uids)])
     given = {"devices": table.devices} if table.devices > 1 else {}
     begin = time.perf_counter()
     with table.lpu(circuit, dt, inputs, [recorder], dtype=dtype, seed=1, **given) as lpu:
-        rounds = 1 if network.seconds > 1.0 else table.rounds
+        rounds = round(network.seconds) if lasting else table.rounds
         lpu.start(before + rounds * steps)
         built = time.perf_counter() - begin
         found = []
@@ -120,11 +125,13 @@ def _row(table: Table, network: Network, made: Any, dt: float, dtype: str, drawi
         lpu.finish()
         closing = time.perf_counter() - begin
         ends = np.cumsum([0, *[steps] * (1 if anew else rounds)]) + (0 if anew else before)
-        rate = _fired(recorder, circuit.name, dt * ends)
+        spikes = _fired(recorder, circuit.name, dt * ends)
+        rate: float = spikes.sum() / ((ends[-1] - ends[0]) * dt)
         arrivals = rate * dt * circuit.edges / circuit.count
         states = sum(g.count * len(g.model.states) for g in circuit.groups)
         floor = table.floor(lpu, 2 * WORD[dtype] * states + EDGE * arrivals)
-    spent = StepTime(median([f.wall for f in found[1:]]), median([f.device for f in found[1:]]))
+    middle = mean if lasting else median
+    spent = StepTime(middle([f.wall for f in found[1:]]), middle([f.device for f in found[1:]]))
     size = f"{neurons.count:,} neurons, {circuit.edges:,} connections"
     size += f", the first {network.seconds:g} s" if anew else ""
     size += f", {network.seconds:g} s" if network.seconds > 1.0 else ""
@@ -137,6 +144,13 @@ def _row(table: Table, network: Network, made: Any, dt: float, dtype: str, drawi
         f"{floor}; {arrivals:.3g} synaptic events per step; "
         f"{closed * 1e6:.3g} us per step until the recording is closed"
     )
+    if math.isfinite(network.arrivals) and rounds > 1:
+        each = spikes / steps * circuit.edges / circuit.count
+        line = np.polynomial.Polynomial.fit(each, [f.wall / dt * 1e3 for f in found[1:]], 1)
+        row["floor"] += (
+            f"; a line through seconds of {each.min() / 1e6:.3g} to {each.max() / 1e6:.3g} M "
+            f"events: {line(network.arrivals):.0f} ms at {network.arrivals / 1e6:.3g} M"
+        )
     told, met = [], True
     if dtype == "float32" and math.isfinite(network.target):
         then = f", then {network.then:g}" if math.isfinite(network.then) else ""
@@ -149,14 +163,15 @@ def _row(table: Table, network: Network, made: Any, dt: float, dtype: str, drawi
     return row | (table.judged("; ".join(told), met) if told else {})
 
 
-def _fired(recorder: nd.MemoryRecorder, name: str, ends: NDArray[np.floating]) -> float:
-    """Return the spikes a second of all runs, none of them silent.
+def _fired(
+    recorder: nd.MemoryRecorder, name: str, ends: NDArray[np.floating]
+) -> NDArray[np.integer]:
+    """Return the spikes of each run, none of them silent.
 
     ``ends`` is where the first run begins, and where each one ends, in s.
     """
     times = recorder.get("spike_state")["time"]
-    counts = np.histogram(times, ends)[0]
+    counts: NDArray[np.integer] = np.histogram(times, ends)[0]
     if not counts.all():
         raise RuntimeError(f"{name}: no spikes in a run; in the runs there were {counts.tolist()}")
-    rate: float = counts.sum() / (ends[-1] - ends[0])
-    return rate
+    return counts
