@@ -26,9 +26,9 @@ TOLD = {
 """State -> two targets in ms a second, one for the ratio of two devices to one, published times."""
 
 
-LONG = {"seconds": 10.0, "before": 0.5, "arrivals": 33.4e6}
+LONG = {"seconds": 10.0, "before": 0.5, "spikes": 6_018.0}
 """Of the metastable state, whose seconds differ by a factor of three: bursts come and go. So many
-arrivals a step follow from the published rates."""
+spikes a step, with 33.4 M arrivals, follow from the published rates."""
 
 ALONE, ALONE_MS = "MDP", 120.0
 """An area that gets nothing from the others, and the target for it, in ms a second."""

@@ -48,9 +48,9 @@ class Network:
         1, a whole number of runs of a second follow each other, and their mean counts.
     before : float
         Simulated before the first run, where it does not begin with step 0. 0: as long as a run.
-    arrivals : float
-        Synaptic events of a step for which a published figure stands, where seconds differ: the
-        time at so many is told, too.
+    spikes : float
+        Spikes of a step by the published rates, where seconds differ: the time at so many is told,
+        too.
     dtypes : tuple of str
     parts : float
         Greatest ratio of the time on several devices to that on one. Infinite where there is none.
@@ -65,7 +65,7 @@ class Network:
     peer: str = ""
     seconds: float = 1.0
     before: float = 0.0
-    arrivals: float = math.nan
+    spikes: float = math.nan
     dtypes: tuple[str, ...] = ("float32", "float64")
     parts: float = math.inf
 
@@ -144,12 +144,12 @@ def _row(table: Table, network: Network, made: Any, dt: float, dtype: str, drawi
         f"{floor}; {arrivals:.3g} synaptic events per step; "
         f"{closed * 1e6:.3g} us per step until the recording is closed"
     )
-    if math.isfinite(network.arrivals) and rounds > 1:
-        each = spikes / steps * circuit.edges / circuit.count
+    if math.isfinite(network.spikes) and rounds > 1:
+        each = spikes / steps
         line = np.polynomial.Polynomial.fit(each, [f.wall / dt * 1e3 for f in found[1:]], 1)
         row["floor"] += (
-            f"; a line through seconds of {each.min() / 1e6:.3g} to {each.max() / 1e6:.3g} M "
-            f"events: {line(network.arrivals):.0f} ms at {network.arrivals / 1e6:.3g} M"
+            f"; a line through seconds of {each.min():,.0f} to {each.max():,.0f} spikes per step: "
+            f"{line(network.spikes):,.0f} ms at {network.spikes:,.0f}"
         )
     told, met = [], True
     if dtype == "float32" and math.isfinite(network.target):
