@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import ctypes as ct
+from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..model.language import parse_expression, used
+from ..native.compiler import build
 from ..system import cores
-from .drawing import library, native_rule
+from .drawing import library_source, native_rule
 from .drawn import Drawn
 from .formula import KIND
 from .gaussians import Gaussians, gaussians_of
@@ -33,6 +35,9 @@ CLEAR = 2.0**-12
 
 BEYOND = 8
 """Numbers behind the last way and the last unit, which compiled code reads."""
+
+SENDING = "projection_laws", "projection_sends"
+"""Files of the functions that compute connections: see `drawing.library_source`."""
 
 _NUMBERS = "first shortest ahead end lanes powers alike apart direct terms".split()
 
@@ -103,6 +108,11 @@ def _as_sum(links: Drawn) -> Gaussians | None:
     return gaussians_of(formula, len(relation.axes), float(relation.squared))
 
 
+@cache
+def _library() -> ct.CDLL:
+    return build([library_source(SENDING)])[0]
+
+
 class ComputedRows:
     """The connections of a projection by a rule of place.
 
@@ -142,7 +152,7 @@ class ComputedRows:
             self._sends.ways = ct.addressof(made)
             self._sends.apart = _reads_ways(links)
         self.address = ct.addressof(self._sends)
-        self._library = library()
+        self._library = _library()
         self.send = int(ct.cast(self._library.nd_send, _array).value or 0)
 
     def deliver_to(
@@ -190,10 +200,10 @@ class ComputedRows:
         slot = np.empty(most, np.int32)
         multiple, later = np.empty((2, most), np.int64)
         parts = []
+        self._library.nd_sent_by.restype = _integer
         for place, source in enumerate(sources.tolist()):
             where = [one.ctypes.data for one in (slot, multiple, later)]
             numbers = (_array(self.address), _integer(source), _integer(most))
-            self._library.nd_sent_by.restype = _integer
             count = self._library.nd_sent_by(*numbers, *map(_array, where))
             assert count <= most
             row = np.full(count, place), slot[:count], multiple[:count], later[:count]

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..native.compiler import build
+from ..native.compiler import Source, build
 from ..native.headers import INLINE, header
 from ..profiling.phases import phased
 from ..system import cores
@@ -79,16 +79,35 @@ class _RowsStruct(ct.Structure):
     _fields_ = [*_fields(_array, "begin skip count listed rank"), ("threads", _integer)]
 
 
+DRAWING = (
+    ("projection_place", "projection_parts", "projection_order"),
+    ("projection_laws", "projection_values"),
+)
+"""Files of the functions by which connections are drawn. A compiler takes seconds for them, so they
+are two libraries that are compiled at the same time."""
+
+
+def library_source(names: tuple[str, ...]) -> Source:
+    """Return the text of a library with the functions of some files."""
+    files = ("math", "philox", "projections", *names)
+    text = "\n".join(header(f"native/{name}.h") for name in files)
+    return f"/* {', '.join(names)} */\n#define ND_FN {INLINE}\n{text}", ()
+
+
 @cache
-def library() -> ct.CDLL:
-    """Return the functions of compiled code."""
-    head = f"/* projections */\n#define ND_FN {INLINE}\n"
-    names = ("native/math.h", "native/philox.h", "native/projections.h")
-    return build([(head + "\n".join(map(header, names)), ())])[0]
+def _drawing() -> list[ct.CDLL]:
+    return build([library_source(names) for names in DRAWING])
+
+
+@cache
+def _function(name: str) -> Any:
+    found = next(getattr(one, name) for one in _drawing() if hasattr(one, name))
+    found.restype = None
+    return found
 
 
 def _call(name: str, *given: Any) -> None:
-    """Call a function of the library; an array that is None stands for an empty one."""
+    """Call a function of the libraries; an array that is None stands for an empty one."""
     arguments: list[Any] = []
     for value in given:
         if value is None:
@@ -100,9 +119,7 @@ def _call(name: str, *given: Any) -> None:
             arguments.append(ct.byref(value))
         else:
             arguments.append((_real if isinstance(value, float) else _integer)(value))
-    function = getattr(library(), name)
-    function.restype = None
-    function(*arguments)
+    _function(name)(*arguments)
 
 
 FEW = 1 << 14

@@ -128,7 +128,7 @@ ND_KERNEL void nd_survey(const nd_rule *rules, const nd_piece *pieces, integer w
     if (longest) nd_raise_to(found.longest + p.rule, longest);
 }
 
-/* How far |weights| are from whole units, as nd_remainders in projections.h; `rest` and `most` hold
+/* How far |weights| are from whole units, as nd_remainders in projection_values.h; `rest` and `most` hold
  * the bits of numbers that are not negative. */
 ND_KERNEL void nd_survey_units(const nd_rule *rules, const nd_piece *pieces, integer which,
                                const double *unit, double alike, word *rest, word *most)

@@ -11,10 +11,11 @@ import pytest
 from support import IAF, all_to_all, alone, spiking_network
 
 from neurodriver import Circuit
+from neurodriver.circuit import computed, drawing
 from neurodriver.codegen.generate import generate
 from neurodriver.codegen.source import source
 from neurodriver.native import compiler
-from neurodriver.native.headers import INLINE, header
+from neurodriver.native.headers import header
 from neurodriver.native.platforms import platform_of
 from neurodriver.plan.compile import compile_circuit
 
@@ -45,9 +46,8 @@ def test_windows_shows_entry_points() -> None:
 def texts() -> dict[str, tuple[str, tuple[str, ...]]]:
     """Return the step loop and some kernels, as they are compiled on any system."""
     out = {"runtime": (header("backends/cpu/runtime.cpp"), ("-DREAL=double",))}
-    head = f"#define ND_FN {INLINE}\n"
-    names = ("native/math.h", "native/philox.h", "native/projections.h")
-    out["projections"] = (head + "\n".join(map(header, names)), ())
+    for names in (*drawing.DRAWING, computed.SENDING):
+        out[names[-1]] = drawing.library_source(names)
     circuits: dict[str, Circuit] = {
         "spikes": spiking_network(50, 3, 1),
         "ampa": all_to_all(33, 1),
