@@ -35,7 +35,7 @@ ALONE, ALONE_MS = "MDP", 120.0
 
 
 def table(table: Table) -> Iterator[Row]:
-    """Yield a row for each state."""
+    """Yield a row for each state, and one for an area alone."""
     example("potjans_diesmann_2014")  # which the other one imports
     module, folder = example(NAME), os.environ.get(DATA)
     given: dict[str, Any] = {"anatomy": module.read(Path(folder)) if folder else None}

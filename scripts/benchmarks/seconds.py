@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, replace
 from statistics import fmean as mean
 from typing import Any
 
@@ -45,12 +45,12 @@ class Network:
         Who else was measured on the same GPU, and what.
     seconds : float
         Simulated in a run. Below 1, each run begins with step 0: the network changes later. Above
-        1, a whole number of runs of a second follow each other, and their mean counts.
+        1, a whole number: so many runs of a second follow each other, and their mean counts.
     before : float
         Simulated before the first run, where it does not begin with step 0. 0: as long as a run.
     spikes : float
-        Spikes of a step by the published rates, where seconds differ: the time at so many is told,
-        too.
+        Spikes of a step by the published rates, where seconds differ. If seconds have fewer and
+        more, a line through their times gives the time at so many, which the targets are for.
     dtypes : tuple of str
     parts : float
         Greatest ratio of the time on several devices to that on one. Infinite where there is none.
@@ -63,11 +63,16 @@ class Network:
     target: float = math.inf
     then: float = math.inf
     peer: str = ""
+    _: KW_ONLY
     seconds: float = 1.0
     before: float = 0.0
     spikes: float = math.nan
     dtypes: tuple[str, ...] = ("float32", "float64")
     parts: float = math.inf
+
+    def __post_init__(self) -> None:
+        if self.seconds > 1.0 and self.seconds % 1.0:
+            raise ValueError(f"{self.title}: {self.seconds:g} s are no whole number of seconds")
 
 
 def rows(table: Table, *networks: Network) -> Iterator[Row]:
@@ -144,13 +149,9 @@ def _row(table: Table, network: Network, made: Any, dt: float, dtype: str, drawi
         f"{floor}; {arrivals:.3g} synaptic events per step; "
         f"{closed * 1e6:.3g} us per step until the recording is closed"
     )
-    if math.isfinite(network.spikes) and rounds > 1:
-        each = spikes / steps
-        line = np.polynomial.Polynomial.fit(each, [f.wall / dt * 1e3 for f in found[1:]], 1)
-        row["floor"] += (
-            f"; a line through seconds of {each.min():,.0f} to {each.max():,.0f} spikes per step: "
-            f"{line(network.spikes):,.0f} ms at {network.spikes:,.0f}"
-        )
+    if lasting and (at := _at_rate(network.spikes, spikes / steps, found[1:], dt)):
+        ms = at[0]
+        row["floor"] += f"; {at[1]}"
     told, met = [], True
     if dtype == "float32" and math.isfinite(network.target):
         then = f", then {network.then:g}" if math.isfinite(network.then) else ""
@@ -175,3 +176,21 @@ def _fired(
     if not counts.all():
         raise RuntimeError(f"{name}: no spikes in a run; in the runs there were {counts.tolist()}")
     return counts
+
+
+def _at_rate(
+    wanted: float, each: NDArray[np.floating], found: Sequence[StepTime], dt: float
+) -> tuple[float, str] | None:
+    """Return the milliseconds of a second with so many spikes a step, and how they were found.
+
+    By a least-squares line through the times of some seconds, by the clock; None where all of them
+    have fewer spikes, or more. ``each`` is the spikes of a step of each second.
+    """
+    if not (each.min() < wanted < each.max() and len(each) > 2):
+        return None
+    times = np.array([one.wall for one in found]) / dt * 1e3
+    line = np.polynomial.Polynomial.fit(each, times, 1)
+    ms, beside = float(line(wanted)), float(np.abs(line(each) - times).max())
+    low, high = (f"{x:,.4g}" for x in (each.min(), each.max()))
+    said = f"by a line through {len(each)} seconds of {low} to {high} spikes per step, at most "
+    return ms, f"{said}{beside:.3g} ms beside them: {ms:.4g} ms by the clock at {wanted:,.4g}"

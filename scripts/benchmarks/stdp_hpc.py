@@ -42,6 +42,7 @@ def table(table: Table) -> Iterator[Row]:
         size = {"neurons": 11_250 * scale, "inputs": 9_000}
         dtypes = ("float32", "float64") if scale == 1 else ("float32",)
         network = Network(
-            "stdp_hpc", "hpc_benchmark", size, small, target, then, peer, seconds, dtypes
-        )
+            "stdp_hpc", "hpc_benchmark", size, small, target, then, peer, seconds=seconds,
+            dtypes=dtypes,
+        )  # fmt: skip
         yield from rows(table, network)
