@@ -22,6 +22,7 @@ LATER = {
     "Axis": "circuit",
     "BatchRecording": "results",
     "Comparison": "results.comparison",
+    "CountRecorder": "recorders",
     "Doses": "model.traces",
     "Field": "model.fields",
     "Formula": "circuit",
@@ -73,14 +74,14 @@ if TYPE_CHECKING:
     from .plot import Movie
     from .ports import Pattern, Selector
     from .profiling.phases import Profile
-    from .recorders import SynapseRecorder
+    from .recorders import CountRecorder, SynapseRecorder
     from .results import BatchRecording
     from .results.comparison import Comparison, compare
     from .sweeps import open_sweep, sweep
 
     __all__ = ["Axis", "BatchRecording", "Doses", "Formula", "Manager", "Movie", "Near", "Offsets"]
     __all__ += ["Level", "Pattern", "Plasticity", "SonataInput", "Within", "read_neuroml"]
-    __all__ += ["read_nestml", "read_sonata_simulation"]
+    __all__ += ["CountRecorder", "read_nestml", "read_sonata_simulation"]
     __all__ += [
         "PopulationView",
         "Profile",

@@ -32,6 +32,15 @@ def recording(path: Path) -> Iterator[nd.Recording]:
         yield opened
 
 
+def test_counts() -> None:
+    """Spikes are counted in intervals."""
+    recorder = nd.CountRecorder("spike_state", interval=STEPS * DT / 2)
+    with nd.LPU(chain(), DT, [nd.StepInput("I", ["a"], 2.0)], [recorder]) as lpu:
+        lpu.run(steps=STEPS)
+    assert recorder.counts("spike_state").sum() > 0 and len(recorder.edges()) == 3
+    assert recorder.rates("spike_state").shape == (2, len(recorder.uids("spike_state")))
+
+
 def test_compare(path: Path) -> None:
     """Rates of groups of two runs stand side by side."""
     found = nd.compare({"one": path, "two": path}, by={"both": ["a", "b"]})

@@ -138,6 +138,28 @@ def test_what_a_wrong_argument_is_told(
         model.main()
 
 
+def test_rates_in_a_file(
+    model: ModuleType, monkeypatch: pytest.MonkeyPatch, made: Any, tmp_path: Path
+) -> None:
+    """They are those of the spikes after the start, which are counted, not kept."""
+    path, scale = tmp_path / "rates.csv", {"sizes": 0.01, "indegrees": 0.1}
+    given = ["--seconds", "0.1", "--rates", str(path)]
+    monkeypatch.setattr("sys.argv", ["schmidt_2018.py", *given])
+    monkeypatch.setattr(model, "synthetic", lambda: made)
+    model.main()
+    lines = path.read_text().splitlines()
+    circuit, inputs, populations = model.network(made, 0, 0, **scale)
+    recorder = nd.MemoryRecorder(["spike_state"])
+    with nd.LPU(circuit, model.DT, inputs, [recorder], dtype="float32", seed=0) as lpu:
+        lpu.run(duration=0.6)
+    spikes = recorder.get("spike_state")
+    late = spikes["index"][np.rint(np.asarray(spikes["time"]) / model.DT) >= 5_000]
+    assert len(late) > 100 and len(lines) == len(populations)
+    for line, (name, members) in zip(lines, populations.items(), strict=True):
+        rate = np.isin(late, members).sum() / len(members) / 0.1
+        assert line.split(",")[0] == name and float(line.split(",")[1]) == pytest.approx(rate, 1e-4)
+
+
 @pytest.mark.parametrize("parts", [1, 2])
 @pytest.mark.parametrize("grid", [0, 28])
 def test_memory_is_predicted(

@@ -1,0 +1,153 @@
+"""Events that are counted, beside the same ones that are kept."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support import DT, spiking_network
+
+import neurodriver as nd
+from neurodriver.arguments import ArgumentError
+from neurodriver.errors import CircuitWarning, RecordingError
+from neurodriver.recorders import Block, Columns, CountRecorder, RecordingPlan
+
+NAME, N = "spike_state", 30
+
+
+def driven() -> tuple[nd.Circuit, list[nd.Input]]:
+    """Return a network that spikes, and its input."""
+    circuit = spiking_network(N, 5, 2)
+    strong = np.linspace(0.0, 40.0, N)
+    return circuit, [nd.StepInput("I", circuit.uids[:N], strong)]
+
+
+def expected(memory: nd.MemoryRecorder, every: int, intervals: int) -> Any:
+    """Return the counts of events that were kept."""
+    events, out = memory.get(NAME), np.zeros((intervals, len(memory.uids(NAME))), np.int32)
+    step = np.rint(np.asarray(events["time"]) / DT).astype(np.int64)
+    np.add.at(out, (step // every, events["index"]), 1)
+    return out
+
+
+@pytest.mark.parametrize("more", [{}, {"parts": 2}], ids=["whole", "parts"])
+def test_two_runs(more: dict[str, Any]) -> None:
+    """The last interval may be shorter, and the next run fills it; an interval may hold all."""
+    circuit, inputs = driven()
+    memory = nd.MemoryRecorder([NAME])
+    several, one = CountRecorder(NAME, interval=0.01), CountRecorder([NAME])
+    with nd.LPU(circuit, DT, inputs, [memory, several, one], **more) as lpu:
+        lpu.run(steps=330)
+        assert several.counts(NAME).shape == (4, N)
+        assert several.edges() == pytest.approx([0.0, 0.01, 0.02, 0.03, 0.033])
+        lpu.run(steps=320)
+    want = expected(memory, 100, 7)
+    assert want.sum() > 100 and (want > 1).any() and (want == 0).any()
+    assert np.array_equal(several.counts(NAME), want) and several.uids(NAME) == memory.uids(NAME)
+    assert np.array_equal(one.counts(NAME), want.sum(0)[None])
+    assert np.allclose(several.rates(NAME)[-1], want[-1] / 0.005)
+    assert np.allclose(one.rates(NAME)[0], want.sum(0) / 0.065)
+
+
+def test_during_a_run_and_of_some() -> None:
+    """Counts can be read between calls, of the columns that were asked for."""
+    circuit, inputs = driven()
+    asked = [circuit.uids[i] for i in (N - 1, 3)]
+    recorder, memory = CountRecorder([(NAME, asked)]), nd.MemoryRecorder([(NAME, asked)])
+    with nd.LPU(circuit, DT, inputs, [recorder, memory]) as lpu:
+        lpu.start(400)
+        lpu.advance(200)
+        early = recorder.counts(NAME).copy()
+        lpu.advance(200)
+        lpu.finish()
+    assert recorder.uids(NAME) == asked and early.shape == (1, 2)
+    assert 0 < early[0, 0] < recorder.counts(NAME)[0, 0]
+    assert np.array_equal(recorder.counts(NAME), expected(memory, 1_000, 1))
+
+
+def test_a_run_that_begins_anew() -> None:
+    """Counts of the run before are forgotten."""
+    circuit, inputs = driven()
+    recorder = CountRecorder(NAME)
+    with nd.LPU(circuit, DT, inputs, [recorder]) as lpu:
+        lpu.run(steps=300)
+        first = recorder.counts(NAME)
+        lpu.reset()
+        lpu.run(steps=300)
+    assert first.any() and np.array_equal(recorder.counts(NAME), first)
+
+
+def test_after_a_checkpoint(tmp_path: Path) -> None:
+    """Counts begin where the run goes on."""
+    circuit, inputs = driven()
+    path, whole, rest = tmp_path / "half.h5", CountRecorder(NAME, 0.01), CountRecorder(NAME, 0.01)
+    with nd.LPU(circuit, DT, inputs, [whole]) as lpu:
+        lpu.run(steps=200, checkpoint=path)
+        lpu.run(steps=150)
+    with nd.LPU(circuit, DT, inputs, [rest]) as lpu:
+        lpu.resume(path)
+        lpu.run(steps=150)
+    assert rest.edges() == pytest.approx([0.02, 0.03, 0.035])
+    assert rest.counts(NAME).any() and np.array_equal(rest.counts(NAME), whole.counts(NAME)[2:])
+
+
+def plan_of(steps: int | None, first: int = 0) -> RecordingPlan:
+    """Return the plan of a recording of three columns."""
+    columns = (Columns(NAME, np.array(["a", "b", "c"]), "", True),)
+    return RecordingPlan(DT, steps, 1, np.dtype("f4"), columns, {}, first_step=first)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_any_cut_into_blocks(data: st.DataObject) -> None:
+    """Blocks without events, and blocks of many intervals; a recording that begins later."""
+    steps = data.draw(st.integers(1, 300))
+    first, every = data.draw(st.integers(0, 1_000)), data.draw(st.integers(1, 120))
+    rng = np.random.default_rng(data.draw(st.integers(0, 99)))
+    there = rng.random((steps, 3)) < data.draw(st.sampled_from([0.0, 0.02, 0.9]))
+    cuts = sorted(data.draw(st.sets(st.integers(1, steps), max_size=8)) | {steps})
+    recorder = CountRecorder(NAME, interval=every * DT)
+    recorder.open(plan_of(steps, first))
+    for low, high in zip([0, *cuts], cuts, strict=False):
+        step, index = np.nonzero(there[low:high])
+        events = {NAME: ((first + low + step) * DT, index.astype(np.int32))}
+        recorder.append(Block(first + high, {}, events, first + high))
+    want = [there[k : k + every].sum(0) for k in range(0, steps, every)]
+    assert np.array_equal(recorder.counts(NAME), want)
+    recorder.close()
+    assert np.array_equal(recorder.counts(NAME), want)
+    assert recorder.edges()[[0, -1]] == pytest.approx([first * DT, (first + steps) * DT])
+
+
+def test_what_cannot_be_counted() -> None:
+    """Values have no events; an interval is a step at least; nothing is there before a run."""
+    circuit, inputs = driven()
+    with (
+        nd.LPU(circuit, DT, inputs, [CountRecorder([NAME, "V"])]) as lpu,
+        pytest.raises(
+            RecordingError, match=r"'V': no events that could be counted.*MemoryRecorder"
+        ),
+    ):
+        lpu.run(steps=5)
+    with (
+        nd.LPU(circuit, DT, inputs, [CountRecorder(NAME, 1e-6)]) as lpu,
+        pytest.raises(RecordingError, match=r"one step of 0.1 ms at least \(got 0.001 ms\)"),
+    ):
+        lpu.run(steps=5)
+    with pytest.raises(ArgumentError, match="interval"):
+        CountRecorder(NAME, "long")  # type: ignore[arg-type]
+    recorder = CountRecorder(NAME, 2.5e-4)
+    with pytest.raises(RecordingError, match="nothing counted yet"):
+        recorder.counts(NAME)
+    with (
+        pytest.warns(CircuitWarning, match="2.5 steps of 0.1 ms; it becomes 0.2 ms"),
+        nd.LPU(circuit, DT, inputs, [recorder]) as lpu,
+    ):
+        lpu.run(steps=5)
+    assert recorder.counts(NAME).shape == (3, N)
+    with pytest.raises(RecordingError, match=r"'spikes' was not counted.*counted are: spike_state"):
+        recorder.rates("spikes")
