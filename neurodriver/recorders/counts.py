@@ -118,7 +118,6 @@ class CountRecorder(Recorder):
     def _reopen(self, plan: RecordingPlan, step: int) -> RecordingProgress:
         if self._known is None or self._progress.step != step:
             raise RecordingError(f"CountRecorder: holds no counts up to step {step:,}")
-        self._known = plan
         return self._progress
 
     def _append(self, block: Block, rows: int) -> None:

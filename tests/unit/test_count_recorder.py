@@ -121,6 +121,9 @@ def test_any_cut_into_blocks(data: st.DataObject) -> None:
     recorder.close()
     assert np.array_equal(recorder.counts(NAME), want)
     assert recorder.edges()[[0, -1]] == pytest.approx([first * DT, (first + steps) * DT])
+    with pytest.raises(RecordingError, match=f"no counts up to step {first + steps + 1:,}"):
+        recorder.reopen(plan_of(None, first), first + steps + 1)
+    assert recorder.reopen(plan_of(None, first), first + steps).step == first + steps
 
 
 def test_what_cannot_be_counted() -> None:
