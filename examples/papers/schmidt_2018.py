@@ -25,7 +25,7 @@ rates differ from the published ones by at most 3 %, in 6E by 7 %. With the defa
 
 ``--sizes 1 --indegrees 1 --grid`` is the whole model, on a GPU of 139 GiB, or with ``--devices 2``
 on two of 78 GiB. With ``--grid`` weights are multiples of a step: a synapse takes 4 bytes, else 8.
-Spikes are counted. Only a figure (``-o``) keeps them: 6 G in 100 s of the metastable state.
+Spikes are counted. Only a figure (``-o``) keeps them: 72 GB for 100 s of the metastable state.
 
 Schmidt, M. et al. A multi-scale layer-resolved spiking network model of resting-state dynamics in
 macaque visual cortical areas. PLoS Comput Biol 14, e1006359 (2018).
@@ -368,7 +368,7 @@ def main() -> None:
     parser.add_argument("--parts", type=_number, help="a number, or auto: one for each rank")
     parser.add_argument("--devices", type=int, help="number of GPUs of this process")
     parser.add_argument("-o", "--output", type=Path, help="draw a figure")
-    parser.add_argument("--rates", type=Path, help="CSV: population, rate, rate at full size, Hz")
+    parser.add_argument("--rates", type=Path, help="write a CSV file: population, here, full (Hz)")
     arguments = parser.parse_args()
     if arguments.state == "metastable" and arguments.indegrees < 1.0:
         print("the metastable state has no form with smaller in-degrees: expect another activity")
@@ -376,7 +376,7 @@ def main() -> None:
     scale = {key: getattr(arguments, key) for key in ("sizes", "indegrees", "state", "areas")}
     seed, grid = arguments.seed, GRID * arguments.grid
     circuit, inputs, populations = network(anatomy, seed, grid, **scale)
-    counts, spikes = nd.CountRecorder("spike_state", START), nd.MemoryRecorder("spike_state")
+    counts, spikes = nd.CountRecorder("spike_state", start=START), nd.MemoryRecorder("spike_state")
     recorders = [counts, spikes] if (output := arguments.output) else [counts]
     given = {name: getattr(arguments, name) for name in ("seed", "parts", "devices")}
     rank, count = 0, arguments.devices or arguments.parts or 1
@@ -391,15 +391,15 @@ def main() -> None:
         lpu.run(duration=START + arguments.seconds, progress=True)
     if rank:
         return
-    each = counts.counts("spike_state")[1:].sum(0) / arguments.seconds
+    (each,) = counts.rates("spike_state")
     rates = np.array([each[one.start : one.stop].mean() for one in populations.values()])
     kept = np.flatnonzero(np.isin(anatomy.names, list(populations)))
-    there = anatomy.rates[arguments.state][kept]
-    full = by_layer(anatomy, kept, there)
+    full = by_layer(anatomy, kept, there := anatomy.rates[arguments.state][kept])
     print(f"{'Hz':<6}{'here':>8}{'full size':>11}")
     for name, rate in by_layer(anatomy, kept, rates).items():
         print(f"{name:<6}{rate:>8.3f}{full[name]:>11.3f}")
     if arguments.rates:
+        arguments.rates.parent.mkdir(parents=True, exist_ok=True)
         np.savetxt(arguments.rates, np.column_stack([list(populations), rates, there]), "%s", ",")
     if output:
         draw(anatomy, kept, rates, spikes.get("spike_state"), populations, lpu.time, output)

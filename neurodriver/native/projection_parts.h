@@ -1,4 +1,5 @@
 /* Connections into some of the targets, which need not be neighbours: those of a part of a circuit.
+ * Pasted after projection_place.h.
  * `number` of a target is what its connections are written with, or negative where it is not wanted. */
 
 /* body(source, target, rank of the connection in its row) for all connections. */

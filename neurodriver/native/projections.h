@@ -3,8 +3,8 @@
  * Rows are sources; the targets of a row ascend.  Each number is a function of (key of the
  * projection, row, draw, attempt, stream), so threads, windows and the order of calls change
  * nothing.  In the streams of weights and delays the draw is the rank of the connection in its
- * row.  Pasted after math.h and philox.h, and before the functions that others call: those of
- * projection_place.h and so on.
+ * row.  Pasted after math.h and philox.h, and before the files with the functions that Python calls
+ * (circuit/drawing.py, circuit/computed.py).
  *
  * Calls in their order: nd_lengths, nd_window where only some of the targets are wanted, nd_place,
  * and then whatever is asked of the connections that stand there.

@@ -282,6 +282,7 @@ class Recorder(ABC):
             raise RecordingError(f"{type(self).__name__}: recorded twice: {', '.join(twice)}")
         self._progress = RecordingProgress()
         self._open(plan)
+        self._progress.step = plan.first_step
         self._plan = plan
 
     def reopen(self, plan: RecordingPlan, step: int) -> RecordingProgress:

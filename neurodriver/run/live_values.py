@@ -231,7 +231,7 @@ class LiveValues(Begun, ABC):
         for recorder in self.recorders:
             if isinstance(recorder, MemoryRecorder | HDF5Recorder):
                 return recorder.recording
-        raise NeurodriverError("LPU: nothing is recorded; give recorders, or run(record=...)")
+        raise NeurodriverError("LPU: no recorder keeps values; give one, or run(record=...)")
 
     def change(self, record: Sequence[Any] | None, inputs: Sequence[Input] | Input | None) -> None:
         """Take other recorders or inputs from here on, as `LPU.run` does; None: keep them."""

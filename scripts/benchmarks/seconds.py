@@ -149,12 +149,14 @@ def _row(table: Table, network: Network, made: Any, dt: float, dtype: str, drawi
         f"{floor}; {arrivals:.3g} synaptic events per step; "
         f"{closed * 1e6:.3g} us per step until the recording is closed"
     )
-    if lasting and (at := _at_rate(network.spikes, spikes / steps, found[1:], dt)):
-        ms = at[0]
-        row["floor"] += f"; {at[1]}"
+    at = _at_rate(network.spikes, spikes / steps, found[1:], dt) if lasting else None
+    if at is not None:
+        ms, said = at
+        row["floor"] += f"; {said}"
     told, met = [], True
     if dtype == "float32" and math.isfinite(network.target):
         then = f", then {network.then:g}" if math.isfinite(network.then) else ""
+        then += f", at {network.spikes:,.4g} spikes per step" if at is not None else ""
         told, met = [f"<= {network.target:g} ms{then}"], ms <= network.target
         row["peer"] = network.peer
     if math.isfinite(spent.device):

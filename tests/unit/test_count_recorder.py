@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from support import DT, spiking_network
 
 import neurodriver as nd
 from neurodriver.arguments import ArgumentError
-from neurodriver.errors import CircuitWarning, RecordingError
+from neurodriver.errors import CircuitWarning, NeurodriverError, RecordingError
 from neurodriver.recorders import Block, Columns, CountRecorder, RecordingPlan
 
 NAME, N = "spike_state", 30
@@ -101,29 +102,90 @@ def plan_of(steps: int | None, first: int = 0) -> RecordingPlan:
     return RecordingPlan(DT, steps, 1, np.dtype("f4"), columns, {}, first_step=first)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.data())
 def test_any_cut_into_blocks(data: st.DataObject) -> None:
-    """Blocks without events, and blocks of many intervals; a recording that begins later."""
+    """Blocks without events, and of many intervals; recordings and counts that begin later."""
     steps = data.draw(st.integers(1, 300))
     first, every = data.draw(st.integers(0, 1_000)), data.draw(st.integers(1, 120))
+    begin = data.draw(st.integers(0, first + 200))
     rng = np.random.default_rng(data.draw(st.integers(0, 99)))
     there = rng.random((steps, 3)) < data.draw(st.sampled_from([0.0, 0.02, 0.9]))
     cuts = sorted(data.draw(st.sets(st.integers(1, steps), max_size=8)) | {steps})
-    recorder = CountRecorder(NAME, interval=every * DT)
+    recorder = CountRecorder(NAME, every * DT, begin * DT)
     recorder.open(plan_of(steps, first))
+    assert recorder.counts(NAME).shape == recorder.rates(NAME).shape == (0, 3)
     for low, high in zip([0, *cuts], cuts, strict=False):
         step, index = np.nonzero(there[low:high])
         events = {NAME: ((first + low + step) * DT, index.astype(np.int32))}
         recorder.append(Block(first + high, {}, events, first + high))
-    want = [there[k : k + every].sum(0) for k in range(0, steps, every)]
-    assert np.array_equal(recorder.counts(NAME), want)
     recorder.close()
-    assert np.array_equal(recorder.counts(NAME), want)
-    assert recorder.edges()[[0, -1]] == pytest.approx([first * DT, (first + steps) * DT])
+    late = max(begin - first, 0)
+    want = [there[k : k + every].sum(0) for k in range(late, steps, every)]
+    assert np.array_equal(recorder.counts(NAME), np.reshape(want, (-1, 3)))
+    edges = [first + late, max(first + steps, first + late)]
+    assert recorder.edges()[[0, -1]] == pytest.approx(np.array(edges) * DT)
     with pytest.raises(RecordingError, match=f"no counts up to step {first + steps + 1:,}"):
         recorder.reopen(plan_of(None, first), first + steps + 1)
     assert recorder.reopen(plan_of(None, first), first + steps).step == first + steps
+
+
+def test_a_start_that_does_not_count() -> None:
+    """One interval from `start` on has the events after it."""
+    circuit, inputs = driven()
+    memory, late = nd.MemoryRecorder([NAME]), CountRecorder(NAME, start=0.02)
+    with nd.LPU(circuit, DT, inputs, [memory, late]) as lpu:
+        lpu.run(steps=150)
+        assert late.counts(NAME).shape == (0, N) and late.edges().tolist() == [0.02]
+        lpu.run(steps=200)
+    assert np.array_equal(late.counts(NAME), expected(memory, 200, 2)[1:])
+    assert np.allclose(late.rates(NAME), late.counts(NAME) / 0.015)
+
+
+@pytest.mark.parametrize("make", [CountRecorder, nd.MemoryRecorder])
+def test_a_recording_without_a_step_goes_on(make: Any) -> None:
+    """It has begun at a later step, and nothing has come of it yet."""
+    circuit, inputs = driven()
+    recorder = make([NAME])
+    with nd.LPU(circuit, DT, inputs) as lpu:
+        lpu.run(steps=300)
+        lpu.run(steps=0, record=[recorder])
+        lpu.run(steps=200)
+    if isinstance(recorder, CountRecorder):
+        assert recorder.counts(NAME).sum() > 10 and recorder.edges()[0] == pytest.approx(0.03)
+    else:
+        assert recorder.get(NAME)["time"].min() >= 0.03
+
+
+def test_the_copies_of_a_batch() -> None:
+    """The columns of one copy stand behind those of the copy before."""
+    circuit, _ = driven()
+    given = [nd.StepInput("I", circuit.uids[:N], np.full(N, 10.0 * copy)) for copy in range(3)]
+    batch = nd.Batch(3, inputs=[[one] for one in given])
+    recorder, memory = CountRecorder(NAME), nd.MemoryRecorder([NAME])
+    with nd.LPU(circuit, DT, [], [recorder, memory], batch=batch) as lpu:
+        lpu.run(steps=300)
+    want = np.bincount(memory.get(NAME)["index"], minlength=3 * N)
+    assert np.array_equal(recorder.counts(NAME), want[None]) and want[:N].sum() == 0 < want[-1]
+
+
+def test_one_thread_reads_while_another_one_counts() -> None:
+    """Counts and edges belong together."""
+    recorder, wrong, end = CountRecorder(NAME, DT), [], 3_000
+    recorder.open(plan_of(None))
+
+    def read() -> None:
+        while not recorder.edges()[-1] >= end * DT:
+            rates = recorder.rates(NAME)
+            wrong.extend(rates[rates != 1 / DT].tolist())
+
+    thread = threading.Thread(target=read)
+    thread.start()
+    for step in range(end):
+        every = np.full(3, step * DT), np.arange(3, dtype=np.int32)
+        recorder.append(Block(step, {}, {NAME: every}, step + 1))
+    thread.join()
+    assert not [one for one in wrong if not np.isclose(one, 1 / DT)]
 
 
 def test_what_cannot_be_counted() -> None:
@@ -141,6 +203,8 @@ def test_what_cannot_be_counted() -> None:
         pytest.raises(RecordingError, match=r"one step of 0.1 ms at least \(got 0.001 ms\)"),
     ):
         lpu.run(steps=5)
+    with pytest.raises(RecordingError, match="interval must be above 0 s"):
+        CountRecorder(NAME, 0.0)
     with pytest.raises(ArgumentError, match="interval"):
         CountRecorder(NAME, "long")  # type: ignore[arg-type]
     recorder = CountRecorder(NAME, 2.5e-4)
@@ -154,3 +218,18 @@ def test_what_cannot_be_counted() -> None:
     assert recorder.counts(NAME).shape == (3, N)
     with pytest.raises(RecordingError, match=r"'spikes' was not counted.*counted are: spike_state"):
         recorder.rates("spikes")
+    with pytest.raises(NeurodriverError, match="no recorder keeps values"):
+        _ = lpu.recording
+
+
+def test_counts_that_memory_has_no_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The run does not begin."""
+    circuit, inputs = driven()
+    monkeypatch.setattr("neurodriver.recorders.counts.free_memory", lambda: 4 * N * 9)
+    few, many = CountRecorder(NAME, 0.01), CountRecorder(NAME, 0.001)
+    for recorder, steps in ((few, 900), (many, 90)):
+        with nd.LPU(circuit, DT, inputs, [recorder]) as lpu:
+            lpu.run(steps=steps)
+            say = f"{N:,} of 'spike_state' in .* intervals take .* count fewer components, or in"
+            with pytest.raises(RecordingError, match=say):
+                lpu.run(steps=steps)
