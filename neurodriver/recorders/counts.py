@@ -121,8 +121,8 @@ class CountRecorder(Recorder):
         if plan.dense:
             names = ", ".join(repr(one.variable) for one in plan.dense)
             raise RecordingError(
-                f"CountRecorder: {names}: no events that could be counted; count variables such as "
-                f"'spike_state', and record others with a MemoryRecorder"
+                f"CountRecorder: {names}: no events that could be counted; count variables of "
+                f"events, as spikes are, and record others with a MemoryRecorder"
             )
         every = self._steps(plan.dt)
         begin = max(round(self.start / plan.dt), plan.first_step)
