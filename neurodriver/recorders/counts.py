@@ -12,8 +12,8 @@ from ..arguments import MANY_STEPS, checked_arguments, optional
 from ..circuit.intervals import rounded
 from ..errors import CircuitWarning, RecordingError, near
 from ..quantities import number_of_seconds
-from ..system import free_memory
-from .base import Block, Record, Recorder, RecordingPlan, RecordingProgress
+from .base import Block, Columns, Record, Recorder, RecordingPlan, RecordingProgress
+from .room import check_room
 
 Counts = npt.NDArray[np.int32]
 Reals = npt.NDArray[np.float64]
@@ -83,9 +83,7 @@ class CountRecorder(Recorder):
 
     def uids(self, variable: str) -> list[str]:
         """Return the uid of each column of a variable."""
-        self._so_far(variable)
-        (columns,) = (one for one in self._begun().columns if one.variable == variable)
-        uids: list[str] = columns.uids.tolist()
+        uids: list[str] = self._columns(variable).uids.tolist()
         return uids
 
     def _begun(self) -> RecordingPlan:
@@ -94,25 +92,27 @@ class CountRecorder(Recorder):
             raise RecordingError("CountRecorder: nothing counted yet; run first")
         return self._known
 
+    def _columns(self, variable: str) -> Columns:
+        known = {one.variable: one for one in self._begun().columns}
+        if variable not in known:
+            raise RecordingError(
+                f"CountRecorder: {variable!r} was not counted{near(variable, known)}; counted are: "
+                f"{', '.join(known)}"
+            )
+        return known[variable]
+
     def _edges(self, plan: RecordingPlan) -> Reals:
         steps = max(self._done - self._begin, 0)
         begins = np.arange(0, steps, self._every or max(steps, 1))
-        last = [steps] if steps else [0]
-        edges: Reals = (self._begin + np.append(begins, last)) * plan.dt
+        edges: Reals = (self._begin + np.append(begins, steps)) * plan.dt
         return edges
 
     def _so_far(self, variable: str) -> tuple[Reals, Counts]:
         """Return the edges of intervals, and the counts of a variable in these."""
-        plan = self._begun()
-        widths = {one.variable: one.width for one in plan.columns}
-        if variable not in widths:
-            raise RecordingError(
-                f"CountRecorder: {variable!r} was not counted{near(variable, widths)}; counted "
-                f"are: {', '.join(widths)}"
-            )
+        plan, width = self._begun(), self._columns(variable).width
         with _COUNTING:
             edges = self._edges(plan)
-            counts = np.zeros((len(edges) - 1, widths[variable]), np.int32)
+            counts = np.zeros((len(edges) - 1, width), np.int32)
             for row, some in zip(counts, self._counts[variable], strict=False):
                 row[:] = some
         return edges, counts
@@ -183,11 +183,7 @@ def _check_room(plan: RecordingPlan, begin: int, every: int) -> None:
     if plan.steps is None:
         return
     intervals = -(-max(plan.first_step + plan.steps - begin, 0) // every) if every else 1
+    widths = ", ".join(f"{one.width:,} of '{one.variable}'" for one in plan.events)
     need = 4 * intervals * sum(one.width for one in plan.events)
-    if need > (room := free_memory()):
-        widths = ", ".join(f"{one.width:,} of '{one.variable}'" for one in plan.events)
-        raise RecordingError(
-            f"CountRecorder: counts of {widths} in {intervals:,} intervals take "
-            f"{need / 2**30:,.1f} GiB, {room / 2**30:,.1f} GiB of memory are free; count fewer "
-            f"components, or in longer intervals"
-        )
+    say = f"CountRecorder: counts of {widths} in {intervals:,} intervals"
+    check_room(need, say, "count fewer components, or in longer intervals")

@@ -10,10 +10,10 @@ import numpy.typing as npt
 from ..errors import RecordingError, near
 from ..results.batch import recording_of
 from ..results.recording import Recording
-from ..system import free_memory
 from .base import Block, Columns, Record, Recorder, RecordingPlan, RecordingProgress
 from .event_memory import EventMemory
 from .memory_source import MemorySource, MemoryVariable
+from .room import check_room
 
 Array = npt.NDArray[Any]
 
@@ -206,13 +206,9 @@ class MemoryRecorder(Recorder):
 def _check_room(plan: RecordingPlan, rows: int) -> None:
     """Raise RecordingError where there is no memory for all rows of a run."""
     need = rows * sum(columns.width for columns in plan.dense) * plan.dtype.itemsize
-    if need > (room := free_memory()):
-        widths = ", ".join(f"{c.width:,} of '{c.variable}'" for c in plan.dense)
-        raise RecordingError(
-            f"MemoryRecorder: {rows:,} rows of {widths} take {need / 2**30:,.1f} GiB, "
-            f"{room / 2**30:,.1f} GiB of memory are free; record fewer components, or fewer steps "
-            f"(sample_interval), or into a file (HDF5Recorder)"
-        )
+    widths = ", ".join(f"{c.width:,} of '{c.variable}'" for c in plan.dense)
+    advice = "record fewer components, or fewer steps (sample_interval), or into a file"
+    check_room(need, f"MemoryRecorder: {rows:,} rows of {widths}", f"{advice} (HDF5Recorder)")
 
 
 def _joined_rows(parts: list[Array], columns: Columns, plan: RecordingPlan) -> Array:

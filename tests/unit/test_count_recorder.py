@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -170,22 +171,27 @@ def test_the_copies_of_a_batch() -> None:
 
 
 def test_one_thread_reads_while_another_one_counts() -> None:
-    """Counts and edges belong together."""
-    recorder, wrong, end = CountRecorder(NAME, DT), [], 3_000
+    """Counts and edges belong together: each column has an event in each step."""
+    recorder, wrong, end = CountRecorder(NAME), [], 2_000
     recorder.open(plan_of(None))
 
     def read() -> None:
-        while not recorder.edges()[-1] >= end * DT:
+        while recorder.edges()[-1] < (end - 0.5) * DT:
             rates = recorder.rates(NAME)
-            wrong.extend(rates[rates != 1 / DT].tolist())
+            wrong.extend(rates[~np.isclose(rates, 1 / DT, rtol=1e-9)].tolist())
 
-    thread = threading.Thread(target=read)
-    thread.start()
-    for step in range(end):
-        every = np.full(3, step * DT), np.arange(3, dtype=np.int32)
-        recorder.append(Block(step, {}, {NAME: every}, step + 1))
-    thread.join()
-    assert not [one for one in wrong if not np.isclose(one, 1 / DT)]
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        thread = threading.Thread(target=read)
+        thread.start()
+        for step in range(end):
+            every = np.full(3, step * DT), np.arange(3, dtype=np.int32)
+            recorder.append(Block(step, {}, {NAME: every}, step + 1))
+        thread.join()
+    finally:
+        sys.setswitchinterval(before)
+    assert not wrong and recorder.counts(NAME).tolist() == [[end] * 3]
 
 
 def test_what_cannot_be_counted() -> None:
@@ -225,7 +231,7 @@ def test_what_cannot_be_counted() -> None:
 def test_counts_that_memory_has_no_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """The run does not begin."""
     circuit, inputs = driven()
-    monkeypatch.setattr("neurodriver.recorders.counts.free_memory", lambda: 4 * N * 9)
+    monkeypatch.setattr("neurodriver.recorders.room.free_memory", lambda: 4 * N * 9)
     few, many = CountRecorder(NAME, 0.01), CountRecorder(NAME, 0.001)
     for recorder, steps in ((few, 900), (many, 90)):
         with nd.LPU(circuit, DT, inputs, [recorder]) as lpu:
