@@ -388,7 +388,7 @@ def main() -> None:
         gib = memory(anatomy, scaled(anatomy, seed=seed, **scale), arguments.grid, count) / 2**30
         print(circuit, f"connections on a GPU that delivers when due: {gib:.2f} GiB", sep="\n")
     with nd.LPU(circuit, DT, inputs, recorders, dtype="float32", **given) as lpu:
-        lpu.run(duration=START + arguments.seconds, progress=True)
+        lpu.run(duration=START + max(arguments.seconds, DT), progress=True)
     if rank:
         return
     (each,) = counts.rates("spike_state")

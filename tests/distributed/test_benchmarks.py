@@ -88,8 +88,8 @@ import re
 import numpy as np
 import neurodriver as nd
 from benchmarks.papers import example
-from benchmarks.seconds import Network, rows
-from benchmarks.table import Table
+from benchmarks.seconds import Network, _at_rate, rows
+from benchmarks.table import StepTime, Table
 size = {"neurons": 4_000}
 given = {"title": "c", "example": "vogels_abbott_2005", "arguments": size, "small": {}}
 module = example("vogels_abbott_2005")
@@ -114,6 +114,11 @@ assert [float(x) for x in told.groups()[:2]] == [float(f"{x:.4g}") for x in (low
 assert 0.5 * row["ms a second"] < float(told[4]) < 2 * row["ms a second"], row
 (row,) = rows(Table("cpu", 3), Network(**given, spikes=2 * high))
 assert "by a line" not in row["floor"], row
+each = np.array([2.0, 4.0, 9.0])
+found = [StepTime(1e-5 * (1.0 + 0.5 * x)) for x in each]
+ms, said = _at_rate(6.0, each, found, 1e-4)
+assert abs(ms - 400.0) < 1e-6 and said.endswith(": 400 ms by the clock at 6"), said
+assert _at_rate(1.0, each, found, 1e-4) is None is _at_rate(3.0, each[:2], found[:2], 1e-4)
 """
 
 
