@@ -65,6 +65,7 @@ static void nd_add(unsigned i, unsigned end, T *to, int more, int times, unsigne
 #define ND_PIECE {piece}
 #define ND_OUTGOING_BYTES {outgoing}
 #define ND_WINDOW {window}
+#define ND_LOOKAHEAD 0
 struct nd_args {{ void *p[64]; long long n[64]; double u[64]; }};
 static nd_args nd_table;
 #define nd_steady (&nd_table)
@@ -121,7 +122,9 @@ static void nd_take_{number}()
     }}
     nd_send_near<delivery>(now, outgoing);
     const int pieces = nd_pieces(outgoing);
-    nd_send_far<delivery>(nd_room(nd_row_sent, nd_reserve(nd_row_sent, pieces)), now, outgoing);
+    nd_reservation reserved = {{nd_turn(nd_row_sent), pieces, true, false, {{0, 0}}}};
+    reserved();
+    nd_send_far<delivery>(reserved.room(), now, outgoing);
 }}
 static void nd_take_{number}()
 {{

@@ -40,6 +40,7 @@ WORDS = (
 #define ND_ROLLED
 #define ND_HOLDS 0
 #define ND_WINDOW 0
+#define ND_LOOKAHEAD 0
 #define ND_TURNS 0
 #define ND_THREADS 1
 #define ND_PATCHES_AT 0

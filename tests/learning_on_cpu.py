@@ -45,6 +45,7 @@ _HEAD = """
 #define ND_ROLLED
 #define ND_APART static
 #define ND_WINDOW {window}
+#define ND_LOOKAHEAD 0
 #define ND_DIRECT {direct}
 struct uint4 {{ unsigned x, y, z, w; }};
 struct int4 {{ int x, y, z, w; }};

@@ -54,6 +54,8 @@ class Kernel:
         Variables that its warps can send to other GPUs as they compute them.
     adds : bool
         Whether its components add to pools. Then ``nd_open`` comes before the first step of a call.
+    lookahead : bool
+        Whether its threads can send the spikes of a step before its inputs are there, on a GPU.
     """
 
     name: str
@@ -77,6 +79,7 @@ class Kernel:
     patches: int = 0
     crosses: tuple[str, ...] = ()
     adds: bool = False
+    lookahead: bool = False
 
 
 @dataclass

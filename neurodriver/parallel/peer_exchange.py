@@ -1,9 +1,10 @@
 """``PeerExchange``: kernels of GPUs of one host write rows into each other's memory.
 
 Each rank has a receive buffer on its GPU, with room for the rows of two windows of each block that
-comes in. When a run begins, ranks exchange where these buffers are. Then kernels exchange the rows
-by themselves (``codegen/simt/peers.cuh``), and a call advances many windows. Messages of the host
-begin and end a run.
+comes in, and for one row more: kernels may send spikes a step early. When a run begins, ranks
+exchange where these buffers are. Then kernels exchange the rows by themselves
+(``codegen/simt/peers.cuh``), and a call advances many windows. Messages of the host begin and end a
+run.
 
 A kernel may overwrite a row when it has one that its receiver sent later. So each of two ranks
 sends something to the other one: where nothing else goes, one word.
@@ -50,7 +51,7 @@ class PeerExchange(Exchange):
         super().__init__(world, routes, joined, backend, timing)
         self._kernels, self._sent, self._until = cast(Peered, backend).peers, 0, 0
         self.waits = False
-        self._kept = 1 << (2 * self.window - 1).bit_length()
+        self._kept = 1 << (2 * self.window).bit_length()
         self._one = np.zeros(1, np.int32)  # the first element of any row
         self._nothing = np.full(1, -1, np.int32)
         self._comes, self._goes = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from .papers import Case, Peer, row
+from .papers import Case, Peer, example, row
 from .seconds import Network, rows
 from .table import Row, Table
 
@@ -22,7 +22,15 @@ def run(rounds: int, python: str | None) -> list[dict[str, Any]]:
 
 
 def table(table: Table) -> Iterator[Row]:
-    """Yield the rows of the full scale."""
+    """Yield the rows of the full scale, with any weights and with weights that are multiples."""
     told, name = "GeNN 5.4.0: 217 ms", "potjans_diesmann_2014"
-    full, small = {"scale": 1.0}, {"scale": 0.02}
-    return rows(table, Network("potjans_diesmann", name, full, small, 100.0, 40.0, told, parts=1.0))
+    full, small, targets = {"scale": 1.0}, {"scale": 0.02}, (100.0, 40.0, told)
+    steps = example(name).GRID
+    return rows(
+        table,
+        Network("potjans_diesmann", name, full, small, *targets, parts=1.0),
+        Network(
+            f"potjans_diesmann, weights of {steps} steps", name, full | {"grid": steps},
+            small | {"grid": steps}, *targets, dtypes=("float32",), parts=1.0,
+        ),
+    )  # fmt: skip

@@ -1,4 +1,7 @@
-"""Slots of arriving spikes in windows: the text of a GPU's threads on the host, beside NumPy."""
+"""Slots of arriving spikes: the text of a GPU's threads on the host.
+
+In windows beside NumPy, and with lookahead: the spikes that are sent are those that come.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ from numpy.typing import NDArray
 import neurodriver as nd
 from neurodriver.codegen.generate import Task
 from neurodriver.codegen.source import prelude
+from neurodriver.model.library import shipped
 from neurodriver.native.headers import header
 
 COUNT, OWN, DELAY, DT = 300, 4, 18, 1e-4
@@ -26,11 +30,10 @@ def passage(begin: str, end: str) -> str:
     return TABLES[first : TABLES.index(end, first)]
 
 
-SLOT_WORDS = (
-    WORDS.replace("ND_WINDOW 0", f"ND_WINDOW {DELAY}").replace("ND_TURNS 0", "ND_TURNS 1")
-    + """
+MORE_WORDS = """
 #define ND_KEEPS 0
 #define ND_CACHED 0
+#define ND_CACHES_DIRTY 1
 #define ND_MARKS 1
 #define __syncwarp() nd_together()
 template <class T> static void __stcg(T *p, T x) { *p = x; }
@@ -53,7 +56,10 @@ template <class T> static void nd_record_event(const T *, long long row, bool mi
 }
 struct nd_outgoing_of_spike_state { void ask(int) {} };
 """
-)
+TURNS = WORDS.replace("ND_TURNS 0", "ND_TURNS 1")
+SLOT_WORDS = TURNS.replace("ND_WINDOW 0", f"ND_WINDOW {DELAY}") + MORE_WORDS
+AHEAD_WORDS = TURNS.replace("ND_LOOKAHEAD 0", "ND_LOOKAHEAD 1") + MORE_WORDS
+AHEAD_WORDS = AHEAD_WORDS.replace("ND_HOLDS 0", "ND_HOLDS 1")
 AFTER = """
 template <int N> static void nd_send_spike_state(
     long long row, const nd_sent<N, nd_outgoing_of_spike_state> &sent)
@@ -73,7 +79,11 @@ static void nd_thread()
     const long long begin = nd_from_step;
     one.load(begin, nd_first_of_warp, nd_end_of_warp);
     one.turn(begin);
-    for (long long k = begin; k < nd_to_step; ++k) one.step(k, k + 1 == nd_to_step);
+    if (ND_LOOKAHEAD) one.look_ahead(begin);
+    for (long long k = begin; k < nd_to_step; ++k) {
+        one.step(k, k + 1 == nd_to_step);
+        if (ND_LOOKAHEAD && k + 1 < nd_to_step) one.look_ahead(k + 1);
+    }
     one.record(begin);
     one.save(nd_to_step);
 }
@@ -100,18 +110,21 @@ extern "C" void nd_once(const nd_args *a, int what)
 class HostSlots(HostThreads):
     """Advances spiking neurons by windows; what arrives is put into the slots by the test."""
 
+    words, dirty = SLOT_WORDS, "nd_dirty_turn"
+
     def text(self, task: Task, dtype: str, own: int) -> str:
         """Return the text of the neurons, which have four components a thread."""
         kernel = task.kernel
         asked = passage("/* Asks the L2", "#if ND_HOLDS\n#define").replace(
             'asm volatile("prefetch.global.L2 [%0];" :: "l"(where));', "nd_ask_cache(where);"
         )
-        words = replace(HOST, words=SLOT_WORDS)
+        words = replace(HOST, words=self.words)
         return "\n".join([
             *prelude([kernel.text], dtype, words),
             passage("/* Spikes of the threads", "/* Which rows of a ring"),
+            passage("/* Which rows of a ring", "/* Which rows that a turn"),
             passage("/* Which rows that a turn", "/* Asks the L2"), asked,
-            "#define ND_DIRTY_ROWS nd_dirty_turn", AFTER,
+            f"#define ND_DIRTY_ROWS {self.dirty}", AFTER,
             *arguments_text(kernel, OWN), "enum { ND_PAIR = 2 };", kernel.text, RUN,
         ])  # fmt: skip
 
@@ -214,3 +227,58 @@ def test_slots_of_windows(dtype: str) -> None:
         assert any(a <= high < b for a, b in places)
         spikes += len(want)
     assert spikes > 40
+
+
+class HostAhead(HostSlots):
+    """The same step by step, where threads keep their components and look ahead."""
+
+    words, dirty = AHEAD_WORDS, "nd_dirty_rows"
+
+
+MEMBRANE = {
+    "resting_potential": -65.0, "threshold": -50.0, "reset_potential": -65.0, "capacitance": 250.0,
+}  # fmt: skip
+CURRENT = MEMBRANE | {"time_constant": 10.0, "tau_exc": 0.5, "tau_inh": 0.7}
+CONDUCTANCE = MEMBRANE | {
+    "leak_conductance": 10.0, "E_exc": 0.0, "E_inh": -80.0, "tau_exc": 5.0, "tau_inh": 10.0,
+}  # fmt: skip
+AHEAD: dict[str, tuple[dict[str, Any], float]] = {
+    "LeakyIAFExpCurrent": (CURRENT | {"refractory_period": 2.0}, 300.0),
+    "LeakyIAFAlphaCurrent": (CURRENT | {"refractory_period": 0.0}, 500.0),
+    "LeakyIAFExpConductance": (CONDUCTANCE | {"refractory_period": 1.0}, 4.0),
+    "LeakyIAFExpConductanceEuler": (CONDUCTANCE | {"keep_input": 0.0}, 4.0),
+    "LeakyIAFShiu": ({}, 6.0),
+    "AdaptiveExpIAF": ({"refractory_period": 0.5}, 600.0),
+}
+"""Models whose spikes do not depend on the arrivals of their step: parameters, and a weight."""
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", AHEAD)
+def test_spikes_that_are_sent_ahead_are_those_that_come(name: str, dtype: str) -> None:
+    """Each one once, in the row in which it is recorded; whatever arrives in its step."""
+    given, weight = AHEAD[name]
+    rng = np.random.default_rng(9)
+    cells = nd.Population(name, COUNT, name="cells", **given)
+    accesses = [a.name for a in shipped()[name].accesses if a.connection]
+    links = []
+    ends = np.arange(COUNT, dtype=np.int32)
+    for access in accesses:
+        late = (1 + ends % 4) * DT
+        links.append(nd.Connections("spike_state", access, ends, ends[::-1], late,
+                                    {"weight": np.full(COUNT, weight)}))  # fmt: skip
+    threads = HostAhead(nd.Circuit([cells], links), DT, dtype)
+    (task,) = threads.tasks
+    assert task.kernel.lookahead
+    slots = [threads.array("slots", access) for access in accesses]
+    depth = threads.program.gathers[0, accesses[0]].limits["depth"]
+    ahead, come = [], []
+    for _ in range(60):
+        for one in slots:
+            rows = one.reshape(depth, -1)[:, :COUNT]
+            rows[:] = rng.integers(0, 5, rows.shape) * (rng.random(rows.shape) < 0.3)
+        told = threads.window(depth)
+        come += told[1:, told[0] == 0].T.tolist()
+        ahead += told[1:, told[0] == 1].T.tolist()
+    assert sorted(ahead) == sorted(come)
+    assert len({tuple(one) for one in come}) == len(come) > 100

@@ -113,7 +113,7 @@ def test_microcircuit_s_synapses(column: ModuleType) -> None:
     source, target = populations["L4I"], populations["L4E"]
     (links,) = [c for c in circuit.connections
                 if c.source[0] in source and c.target[0] in target]  # fmt: skip
-    assert links.access == "inh" and len(links) == at.synapses[2, 3]
+    assert links.access == "exc" and len(links) == at.synapses[2, 3]
     for ends, members in ((links.source, source), (links.target, target)):
         assert ends.min() >= members.start and ends.max() < members.stop
         assert np.unique(ends).size > 0.99 * len(members)
@@ -123,6 +123,22 @@ def test_microcircuit_s_synapses(column: ModuleType) -> None:
     assert weight.std() == pytest.approx(-0.1 * at.weight[2, 3], rel=0.05)
     assert late.min() >= 0.05e-3 and np.median(late) == pytest.approx(0.8e-3, rel=0.05)
     assert late.std() == pytest.approx(0.36e-3, rel=0.1)  # of 0.4, as the least are redrawn
+
+
+def test_weights_on_a_grid_are_multiples_of_a_step(column: ModuleType) -> None:
+    """And have mean and deviation of the others; sums fit into 4 bytes on a GPU at full scale."""
+    circuit, populations = drawn("potjans_diesmann_2014", scale=0.05, grid=column.GRID)
+    at = column.scaled(0.05)
+    step = at.drive_weight / column.GRID
+    for links in circuit.connections:
+        steps = links.data["weight"] / step
+        assert np.abs(steps - np.rint(steps)).max() < 1e-9
+    source, target = populations["L4I"], populations["L4E"]
+    (links,) = [c for c in circuit.connections
+                if c.source[0] in source and c.target[0] in target]  # fmt: skip
+    weight = links.data["weight"]
+    assert weight.mean() == pytest.approx(at.weight[2, 3], rel=0.01)
+    assert weight.std() == pytest.approx(-0.1 * at.weight[2, 3], rel=0.05)
 
 
 def test_a_synthetic_brain_has_the_published_quantiles() -> None:

@@ -21,6 +21,7 @@ HEAD = """
 #define ND_IMPORTS 1
 #define ND_QUEUES {queues}
 #define ND_WINDOW {window}
+#define ND_LOOKAHEAD 0
 #define ND_WORD {word}
 #define __device__
 #define __noinline__

@@ -67,7 +67,7 @@ extern "C" int queue(const int *given, int puts, int *out)
 
 LOOP = """
 struct nd_item { int what, first, end, which; };
-enum { ND_WINDOW = 0, ND_INPUTS = 0 };
+enum { ND_WINDOW = 0, ND_LOOKAHEAD = 0, ND_INPUTS = 0 };
 static bool nd_enters(const nd_item &item) { return item.what < 0; }
 static int nd_late(const nd_item &item) { return item.which; }
 static void nd_enter_late(const nd_item &item, long long k, long long)

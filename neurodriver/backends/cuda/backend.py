@@ -329,6 +329,7 @@ def _planned(own: CUDABackend, given: schedule.LaunchPlan | None) -> schedule.La
     units, learning, delivery = own.generated.tasks, own.generated.learning, own.delivery
     wide, word = (own.device.processors, own.device.clusters), own.dtype.itemsize
     plan = given or schedule.choose(units, *wide, word, delivery.load)
+    own.delivery = delivery = delivery.ahead_in(own.generated, plan)
     reads = any("nd_silent(" in u.kernel.text for u in units)
     shape = replace(
         delivery.shaped(plan.shape),

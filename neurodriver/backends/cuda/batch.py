@@ -205,6 +205,7 @@ class CUDABatch(CUDABackend):
         plan = schedule.choose(units, each, False, word, self.delivery.load)
         if plan.blocks == 1:
             plan = replace(plan, width="block")
+        self.delivery = self.delivery.ahead_in(self.generated, plan)
         marks = bool(learning) or any("nd_silent(" in u.kernel.text for u in units)
         shape = self.delivery.shaped(plan.shape)
         shape = replace(shape, marks=marks, copies=self._number)

@@ -181,4 +181,5 @@ class DeviceLiveMemory:
         return {"blocks": plan.blocks, "threads of a block": plan.shape.threads, **taken}
 
     def lists_spikes(self, gather: Gather) -> bool:
-        return self.owner.delivery.window == 0 and sent_by(gather) == "pieces"
+        how = self.owner.delivery
+        return not (how.window or how.lookahead) and sent_by(gather) == "pieces"

@@ -23,6 +23,7 @@ from ...plan.spikes.due import is_due
 from ...plan.spikes.learning import LearningPlan
 from ...plan.spikes.stencils import LISTED
 from ...plan.sums.gather import Gather
+from ...plan.unit import INPUTS
 from . import schedule, warp_items
 from .device import Device, Loaded, Pool
 from .import_delivery import sends_late
@@ -72,6 +73,8 @@ class SpikeDelivery:
         Whether some are delivered when they are due: see `plan.spikes.due`.
     looks_again : bool
         See `codegen.simt.shape.Shape`.
+    lookahead : bool
+        Whether threads send spikes a step early: see `codegen.simt.thread_lookahead`.
     """
 
     window: int = 0
@@ -81,10 +84,23 @@ class SpikeDelivery:
     looked_at: int = 0
     due: bool = False
     looks_again: bool = False
+    lookahead: bool = False
 
     def shaped(self, shape: Shape) -> Shape:
         """Return a shape with what the delivery needs."""
-        return replace(shape, window=self.window, looks_again=self.looks_again, due=self.due)
+        same = "window", "looks_again", "due", "lookahead"
+        return replace(shape, **{name: getattr(self, name) for name in same})
+
+    def ahead_in(self, generated: Generated, plan: schedule.LaunchPlan) -> SpikeDelivery:
+        """Return the delivery, with lookahead where that is possible.
+
+        All threads that send keep their components, and their spikes go through the list.
+        """
+        numbers = {n for one in generated.deliveries for _, n in one.sources if n != INPUTS}
+        senders = [unit for unit in generated.tasks if numbers & {*unit.groups}]
+        able = plan.shape.holds and self.delivers and not self.window
+        able = able and all(sent_by(one.gather) == "pieces" for one in generated.deliveries)
+        return replace(self, lookahead=able and all(unit.kernel.lookahead for unit in senders))
 
     @property
     def load(self) -> schedule.SpikeLoad:

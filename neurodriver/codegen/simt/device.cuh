@@ -67,7 +67,7 @@ static __device__ __noinline__ void nd_do_other(const nd_item item, long long k,
 {
     if (item.what == ND_DELIVER) {
         if (!ND_WINDOW) {   /* then what is due has a launch of its own, after all spikes */
-            nd_deliver_list(item, k - 1);
+            nd_deliver_list(item, ND_LOOKAHEAD ? k : k - 1);
             nd_deliver_due((unsigned)item.first, (unsigned)item.end, k + 1, ND_ALL_DUE, 2 * (k + 1));
         }
         return;
@@ -204,6 +204,18 @@ struct nd_loop {
     ND_MEMBER void pass(int from, int to)
     {
         for (; ND_STAGES > 1 && from < to; ++from) barrier();
+    }
+
+    /* Sends the spikes of step k, which follows, in the turn before it. */
+    template <class Unit> ND_MEMBER void look_ahead(long long k, Unit &unit) const
+    {
+        if (ND_LOOKAHEAD && k < last) unit.look_ahead(k);
+    }
+
+    /* Waits until the pieces that are delivered in the first step are listed. */
+    ND_MEMBER void open_lists()
+    {
+        if (ND_LOOKAHEAD && first < last) barrier();
     }
 
     /* Where the turn of step k ends, in this launch. */
@@ -418,6 +430,11 @@ template <class Unit> ND_FN void nd_hold(nd_loop &loop)
     long long k = loop.first;
     loop.keep(1), nd_become(item.what);
     unit.load(k, item.first, item.end);
+#if ND_GATES
+    unit.nd_lost = false;
+#endif
+    loop.look_ahead(k, unit);
+    loop.open_lists();
     while (k < loop.last) {
         const long long begin = k, until = loop.until(k);
         if (nd_chunk.fuzz) nd_dawdle(k);
@@ -425,6 +442,7 @@ template <class Unit> ND_FN void nd_hold(nd_loop &loop)
         loop.pass(0, nd_stage_of(item.what));
         const bool lost = nd_is_shut(until - 1);
         nd_steps(unit, k, until, lost);
+        loop.look_ahead(k, unit);
         loop.timer.add(item);
         loop.pass(nd_stage_of(item.what), ND_STAGES - 1);
         loop.deliver_listed(until, false);

@@ -230,6 +230,7 @@ def device_text(
         f"#define ND_TIMERS {TIMER_ROWS * shape.timers}",
         f"#define ND_UNITS {sum(part.advances for part in parts)}",
         f"#define ND_WINDOW {shape.window}",
+        f"#define ND_LOOKAHEAD {int(shape.lookahead)}",
         f"#define ND_QUEUES {int(has_queues(parts, shape))}",
         *_delivery_words([part.kernel for part in parts if part.delivery], shape, len(imports)),
         *_learning_words(shape, replace(shape, record=record).scratch(word) * asks),

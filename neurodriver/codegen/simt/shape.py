@@ -41,6 +41,9 @@ class Shape:
         Steps between barriers. After a window there are two barriers, and between them the warps
         deliver its spikes. 0: one barrier a step; the spikes of a step are delivered in the next.
         What is due of spikes of earlier steps is delivered before the first barrier.
+    lookahead : bool
+        Whether threads send the spikes of a step at the end of the step before. Then all warps wait
+        at one more barrier before the first step of a launch.
     marks : bool
         Whether rows that hold events are marked: some kernel or instance reads the marks.
     gates : bool
@@ -84,6 +87,7 @@ class Shape:
     stay: int = 0
     timers: bool = False
     window: int = 0
+    lookahead: bool = False
     marks: bool = True
     gates: bool = False
     learns: bool = False
@@ -131,7 +135,7 @@ class Shape:
             return 0
         within = (self.stages - 1) * (last - first)
         if not self.window:
-            return within + last - first
+            return within + last - first + self.lookahead
         turns = (last - 1) // self.window - first // self.window + 1
         if not self.learns:
             return within + 2 * turns

@@ -20,6 +20,10 @@ ND_FN long long nd_turn(long long row)
     return ND_WINDOW ? (row - 1) / (ND_WINDOW + !ND_WINDOW) : row - 1;
 }
 
+/* The turn whose list has the pieces of a row's spikes. With ND_LOOKAHEAD it is delivered in the step of
+ * its number, else in the step after it. Spikes that are not sent `early` then go into the next one. */
+ND_FN long long nd_list_of(long long row, bool early) { return nd_turn(row) + (ND_LOOKAHEAD && !early); }
+
 /* The L2 policy of slots: evict them last. Slots are used in every step, connections rarely. The
  * policy is created once for many additions, because it costs six instructions. */
 ND_FN unsigned long long nd_slots_stay()
@@ -84,10 +88,12 @@ __shared__ nd_spike_lists nd_spike_list;
 extern "C" { __constant__ nd_spike_lists nd_spike_list; }
 #endif
 
-/* ND_FOURS: connections of a piece that a warp loads in vectors of four, whatever the alignment.
+/* ND_FOURS: connections that a warp loads together in vectors of four, whatever the alignment.
+ * ND_LISTED_PIECE: connections of a piece. Where all are listed, fewer and longer pieces are faster.
  * ND_ROUNDS: loads of 32 single stored connections that are in flight together.
  * ND_FEW_PIECES: largest number of pieces that one thread appends alone. */
-enum { ND_FOURS = 2 * ND_PIECE - 4, ND_ROUNDS = ND_PIECE / (ND_ROOMY ? 16 : 32), ND_FEW_PIECES = 3 };
+enum { ND_FOURS = 2 * ND_PIECE - 4, ND_LISTED_PIECE = ND_LOOKAHEAD ? ND_FOURS : ND_PIECE,
+        ND_ROUNDS = ND_PIECE / (ND_ROOMY ? 16 : 32), ND_FEW_PIECES = 3 };
 
 #if ND_CACHED
 /* Cache in shared memory: entry j of each thread, for components of any unit. */
@@ -232,30 +238,36 @@ ND_FN void nd_send_near(unsigned now, const nd_outgoing &outgoing, Meanwhile &&m
 
 ND_FN uint4 nd_piece(int delivery, long long begin, long long end, unsigned now, int more)
 {
-    const unsigned length = end - begin < ND_PIECE ? (unsigned)(end - begin) : ND_PIECE;
+    const unsigned length = end - begin < ND_LISTED_PIECE ? (unsigned)(end - begin) : ND_LISTED_PIECE;
     const unsigned high = (unsigned)(begin >> 32) | length << 8 | (unsigned)delivery << 16;
     return make_uint4((unsigned)begin, high, now, (unsigned)more);
 }
 
-ND_FN int nd_pieces(const nd_outgoing &outgoing) { return (outgoing.far + ND_PIECE - 1) / ND_PIECE; }
+/* Lets all connections be due later: they are listed, none is delivered at once. */
+ND_FN void nd_all_later(nd_outgoing &outgoing) { outgoing.far += outgoing.near, outgoing.near = 0; }
+
+ND_FN int nd_pieces(const nd_outgoing &outgoing)
+{
+    return (outgoing.far + ND_LISTED_PIECE - 1) / ND_LISTED_PIECE;
+}
 
 /* Space in the list for pieces: of thread 0's warp from piece `at` on, of this thread `before` later. */
 struct nd_space { unsigned at; int before; };
 
 /* Called by a warp: reserves space in the list for `count` pieces of each thread. The answer takes as
  * long as a load. */
-ND_FN nd_space nd_reserve(long long row, int count)
+ND_FN nd_space nd_reserve(long long turn, int count)
 {
     const int end = nd_sum_up_to_here(count), total = nd_from(end, 31);
     unsigned at = 0;
-    if (nd_lane() == 0 && total) at = atomicAdd(nd_spike_list.number + (nd_turn(row) & 3), (unsigned)total);
+    if (nd_lane() == 0 && total) at = atomicAdd(nd_spike_list.number + (turn & 3), (unsigned)total);
     return {at, end - count};
 }
 
 /* Space that a warp reserves once, while it waits for connections: its answer and they come together.
  * A load that follows it waits for the answer, as the processor has few scoreboards. */
 struct nd_reservation {
-    long long row;
+    long long turn;
     int count;
     bool some;              /* whether any thread has pieces */
     bool asked;
@@ -263,15 +275,15 @@ struct nd_reservation {
 
     ND_MEMBER void operator()()
     {
-        if (some && !asked) space = nd_reserve(row, count), asked = true;
+        if (some && !asked) space = nd_reserve(turn, count), asked = true;
+    }
+
+    /* Where the space begins for this thread. */
+    ND_MEMBER uint4 *room() const
+    {
+        return nd_spike_list.pieces + (turn & 1) * nd_spike_list.capacity + nd_from(space.at, 0) + space.before;
     }
 };
-
-/* Where the space begins for this thread. */
-ND_FN uint4 *nd_room(long long row, const nd_space &space)
-{
-    return nd_spike_list.pieces + (nd_turn(row) & 1) * nd_spike_list.capacity + nd_from(space.at, 0) + space.before;
-}
 
 /* Appends the pieces of what is due later. A thread appends few pieces alone, the warp appends many
  * together. Returns the address behind them. */
@@ -287,11 +299,11 @@ template <class Delivery> ND_FN uint4 *nd_send_far(uint4 *to, unsigned now, cons
         if (Delivery::shared) now = nd_from(mine, from);
         uint4 *first_piece = (uint4 *)nd_from((unsigned long long)to, from);
         for (int i = nd_lane(); i < pieces; i += 32)
-            __stcg(first_piece + i, nd_piece(Delivery::number, first + (long long)i * ND_PIECE, last, now, more));
+            __stcg(first_piece + i, nd_piece(Delivery::number, first + (long long)i * ND_LISTED_PIECE, last, now, more));
     }
     if (count <= ND_FEW_PIECES)
         for (int i = 0; i < count; ++i)
-            __stcg(to + i, nd_piece(Delivery::number, begin + (long long)i * ND_PIECE, end, mine, outgoing.more));
+            __stcg(to + i, nd_piece(Delivery::number, begin + (long long)i * ND_LISTED_PIECE, end, mine, outgoing.more));
     return to + count;
 }
 

@@ -297,7 +297,8 @@ def sender(variable: str, deliveries: Sequence[SentFrom], kept: bool = False) ->
     for n, *_ in deliveries:
         ask.append(f"nd_outgoing_{n}[nd_j] = nd_mine ? nd_l.of_{n} : {_NOTHING};")
         ask.append(f"nd_outgoing_{n}[nd_j].more *= nd_count;")
-    body = _sends([(n, by) for n, _, by in deliveries], ask)
+        ask += [] if kept else [f"if (ND_LOOKAHEAD) nd_all_later(nd_outgoing_{n}[nd_j]);"]
+    body = _sends([(n, by) for n, _, by in deliveries], ask, 0 if kept else 1)
     return [*_outgoing_struct(outgoing, deliveries), *block(head + given, body)]
 
 
@@ -348,7 +349,7 @@ def _outgoing_struct(name: str, deliveries: Sequence[SentFrom]) -> list[str]:
     return [*block(f"struct {name}", members), ";"]
 
 
-def _sends(deliveries: Sequence[tuple[int, str]], ask: list[str]) -> list[str]:
+def _sends(deliveries: Sequence[tuple[int, str]], ask: list[str], early: int = 0) -> list[str]:
     """Return the lines that deliver what is due in the next step, and list the rest in pieces.
 
     Parameters
@@ -357,6 +358,8 @@ def _sends(deliveries: Sequence[tuple[int, str]], ask: list[str]) -> list[str]:
         Their numbers, and who delivers.
     ask : list of str
         Lines that find the connections of component ``nd_j`` of a thread.
+    early : int
+        Whether these spikes are sent a step early where ``ND_LOOKAHEAD``.
     """
     each, unroll = "for (int nd_j = 0; nd_j < N; ++nd_j)", "ND_UNROLL"
     declare, send, count, far = [], [], [], []
@@ -380,10 +383,10 @@ def _sends(deliveries: Sequence[tuple[int, str]], ask: list[str]) -> list[str]:
     reserve, use = [], []
     if far:
         some = "nd_ballot(nd_count > 0) != 0"
-        given = f"{{nd_row, nd_count, {some}, false, {{0, 0}}}}"
+        given = f"{{nd_list_of(nd_row, {early}), nd_count, {some}, false, {{0, 0}}}}"
         reserve = ["int nd_count = 0;", unroll, *block(each, count),
                    f"nd_reservation nd_reserved = {given};"]  # fmt: skip
-        room = "uint4 *nd_to = nd_room(nd_row, nd_reserved.space);"
+        room = "uint4 *nd_to = nd_reserved.room();"
         lines = ["nd_reserved();", room, unroll, *block(each, far)]
         use = block("if (nd_reserved.some)", lines)
     return [*declare, unroll, *block(each, ask), *reserve, unroll, *block(each, send), *use]

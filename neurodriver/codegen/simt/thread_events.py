@@ -171,6 +171,39 @@ class ThreadEvents:
             dirty = f"if (!ND_HOLDS) nd_o_{n}[nd_i] = {self._dirty_at('nd_k + 1')};"
             changed = [dirty, *changed, *self._change(bits, value)]
             changed.append(f"nd_was_{n}.mark(nd_i, {bits} != 0, {self._depth()}, nd_k + 1);")
+        sent = self._each_pair([f"if (!ND_LOOKAHEAD) {self._send('nd_k + 1')}", self._mark()])
+        record = each([self._record(bits, "nd_k + 1")])
+        bit = "1u << (unsigned)nd_k % (ND_WINDOW + !ND_WINDOW)"
+        later = each([f"if ({bits} >> nd_lane() & 1) nd_late_{n}[nd_i] |= {bit};"])
+        busy = f"nd_ballot(nd_busy_{n})"
+        busy += "" if self.spread else f" || nd_was_{n}.some({self._depth()}, nd_k + 1)"
+        late = within_a_step(each([f"nd_late_{n}[nd_i] = {bits};"]))
+        stores = f"nd_stores_{n}"
+        across = self._across()
+        gates = "#if ND_GATES && !ND_LOOKAHEAD"
+        stop = [gates, "}", *across, f"if ({stores}) {{", "#endif"] if across else []
+        found = [*each(changed), *stop, *sent, *within_a_step([], later)]
+        return held(
+            [f"const bool {stores} = {busy};", *block(f"if ({stores})", found), *late],
+            [*_either("ND_GATES", across, []), *block("if (nd_chunk.events)", record)],
+        )
+
+    def sends_ahead(self) -> list[str]:
+        """Send the events of step ``nd_k``, ``nd_y``, which nothing stores yet."""
+        n = self.name
+        bits = each([f"nd_e_{n}[nd_i] = nd_ballot(nd_y_{n}[nd_i] != 0);"])
+        return [*bits, *_either("ND_GATES", self._across(), []),
+                *self._each_pair([self._send("nd_k + 1")])]  # fmt: skip
+
+    def _across(self) -> list[str]:
+        """Send the events of row ``nd_k + 1`` to other GPUs, and that there are no others."""
+        n = self.name
+        given = f"nd_e_{n}", f"nd_y_{n}", "nd_c", "nd_live"
+        return [sent_across(self.component, n, "spikes", given)] if self.crosses else []
+
+    def _each_pair(self, lines: list[str]) -> list[str]:
+        """Return lines for each pair of components of which one has an event, ``nd_e``."""
+        n = self.name
         take = [
             f"nd_e.bits[nd_j] = nd_e_{n}[nd_i + nd_j];",
             f"nd_e.value[nd_j] = nd_y_{n}[nd_i + nd_j];",
@@ -180,26 +213,13 @@ class ThreadEvents:
         ]  # fmt: skip
         some = [
             f"nd_sent<ND_PAIR, nd_outgoing_of_{n}> nd_e;", "ND_UNROLL",
-            *block("for (int nd_j = 0; nd_j < ND_PAIR; ++nd_j)", take),
-            f"nd_send_{n}<ND_PAIR>(nd_k + 1, nd_e);", self._mark(),
+            *block("for (int nd_j = 0; nd_j < ND_PAIR; ++nd_j)", take), *lines,
         ]  # fmt: skip
         pair = block(f"if (nd_e_{n}[nd_i] | nd_e_{n}[nd_i + ND_PAIR - 1])", some)
-        sent = ["ND_UNROLL", *block("for (int nd_i = 0; nd_i < ND_OWN; nd_i += ND_PAIR)", pair)]
-        record = each([self._record(bits, "nd_k + 1")])
-        bit = "1u << (unsigned)nd_k % (ND_WINDOW + !ND_WINDOW)"
-        later = each([f"if ({bits} >> nd_lane() & 1) nd_late_{n}[nd_i] |= {bit};"])
-        busy = f"nd_ballot(nd_busy_{n})"
-        busy += "" if self.spread else f" || nd_was_{n}.some({self._depth()}, nd_k + 1)"
-        late = within_a_step(each([f"nd_late_{n}[nd_i] = {bits};"]))
-        stores = f"nd_stores_{n}"
-        given = f"nd_e_{n}", f"nd_y_{n}", "nd_c", "nd_live"
-        across = [sent_across(self.component, n, "spikes", given)] if self.crosses else []
-        stop = ["#if ND_GATES", "}", *across, f"if ({stores}) {{", "#endif"] if across else []
-        found = [*each(changed), *stop, *sent, *within_a_step([], later)]
-        return held(
-            [f"const bool {stores} = {busy};", *block(f"if ({stores})", found), *late],
-            [*_either("ND_GATES", across, []), *block("if (nd_chunk.events)", record)],
-        )
+        return ["ND_UNROLL", *block("for (int nd_i = 0; nd_i < ND_OWN; nd_i += ND_PAIR)", pair)]
+
+    def _send(self, row: str) -> str:
+        return f"nd_send_{self.name}<ND_PAIR>({row}, nd_e);"
 
     def _dirty(self) -> str:
         """Return the pointer to the dirty bytes of the group's slices."""

@@ -40,6 +40,7 @@ from .spike_delivery import SlotText
 from .thread_cells import SideBySideText, SplitText
 from .thread_draws import ThreadDraws
 from .thread_events import OWN, ThreadEvents, each, stored, within_a_step
+from .thread_lookahead import Lookahead
 from .thread_pace import ThreadPace
 from .thread_pools import ThreadPools
 from .thread_rest import ThreadRest
@@ -77,7 +78,8 @@ def thread_kernel(spec: KernelSpec) -> Kernel:
     patches = end_of([*spec.gathers.values()])
     own = {"record": text.record, "rounds": rounds, "kept": text.kept, "patches": patches}
     adds = bool(spec.adds)
-    return replace(kernel, **own, crosses=_crosses(text), adds=adds)  # type: ignore[arg-type]
+    ahead = text.lookahead.possible
+    return replace(kernel, **own, crosses=_crosses(text), adds=adds, lookahead=ahead)  # type: ignore[arg-type]
 
 
 def _crosses(text: ThreadText) -> tuple[str, ...]:
@@ -123,6 +125,7 @@ class ThreadText:
         self.side = SideBySideText(self.component, spec.side, self._where) if spec.side else None
         self.split = SplitText(self.component) if spec.split else None
         self.pace = ThreadPace(self.component)
+        self.lookahead = Lookahead(self.component)
         self.pools = ThreadPools(self.component, self.pace)
         hidden = [name for name in self.model.states if name not in spec.published]
         self.rest = ThreadRest(self.component, hidden, MOST_COMPARED)
@@ -138,6 +141,7 @@ class ThreadText:
             "load(long long nd_k, int nd_first, int nd_end)": self.load(),
             "turn(long long nd_k)": self.turn(),
             "step(long long nd_k, bool nd_last)": step,
+            "look_ahead(long long nd_k)": self.look_ahead(),
             "record(long long nd_k)": self.record_window(),
             "save(long long nd_k)": [*self.head(), *each(self.save())],
         }
@@ -298,6 +302,16 @@ class ThreadText:
                 *block("if (!ND_HOLDS && !nd_last)", ask),
             ],
         )
+
+    def look_ahead(self) -> list[str]:
+        """Return the lines that send the spikes of step ``nd_k`` from the states before it."""
+        if not self.lookahead.possible:
+            return ["(void)nd_k;"]
+        flags = [f"real {name} = 0;" for name in self.component.flags()]
+        states = [f"real {name} = nd_v_{name}[nd_i]; (void){name};" for name in self.model.states]
+        lines = self.lookahead.lines([*self.numbers(), *states, *flags], self.component.live)
+        lines += [line for e in self.events for line in e.sends_ahead()]
+        return ["#if ND_LOOKAHEAD", *self.head(), *lines, "#else", "(void)nd_k;", "#endif"]
 
     def record_window(self) -> list[str]:
         """Return what is done between the barriers of a window that began with step ``nd_k``."""

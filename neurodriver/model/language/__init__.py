@@ -8,6 +8,7 @@
     found = check(tree, table, source, where="MyRule.on_arrival")
     raise_faults(found.faults)          # one ModelError with all faults, each with line and column
     used(tree), assigned(tree)          # names that it reads or writes; names that it assigns to
+    backward_slice(tree, ["w"])         # the part of a text that the last value of w depends on
     to_text(tree)                       # the text of a tree
 
 `parse` reads statements, `parse_expression` one expression, `parse_functions` functions. They raise
@@ -22,14 +23,17 @@ from .check_values import Checked, Reach, Symbol
 from .names import assigned, assignments, declared, draws, prints, used
 from .parser import parse, parse_expression, parse_functions
 from .printer import Printer, renamed_text, to_text
+from .slices import Slice, backward_slice
 
 __all__ = [
     "Checked",
     "Printer",
     "Reach",
+    "Slice",
     "Symbol",
     "assigned",
     "assignments",
+    "backward_slice",
     "check",
     "declared",
     "draws",

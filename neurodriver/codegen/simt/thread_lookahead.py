@@ -1,0 +1,106 @@
+"""Lookahead: the spikes of the next step, computed before its inputs are there, as CUDA text.
+
+What arrives at most neurons enters a conductance or a current, and acts on the potential one step
+later. So a spike of step k + 1 is known at the end of step k. Its thread computes it then, sends it
+one step early, and computes it again in its own step. This lookahead takes the time of a delivery
+out of the time of a step: the list of pieces is complete before the step begins in which its
+spikes are due at the earliest.
+
+Lookahead is the term of parallel simulation for how far ahead a process knows its own events.
+Chandy, K. M. & Misra, J. Distributed simulation. IEEE Trans Softw Eng SE-5, 440-452 (1979).
+https://doi.org/10.1109/TSE.1979.230182
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+from ...model.language import Slice, backward_slice, tree, used
+from ...model.language.words import DRAWS, STEP
+from ...plan.unit import KernelSpec
+from ..component import ComponentText
+from .thread_events import each
+
+
+class Lookahead:
+    """Writes the part of a model's texts that its spikes depend on.
+
+    Parameters
+    ----------
+    component : ComponentText
+    """
+
+    def __init__(self, component: ComponentText) -> None:
+        self.component, self.texts = component, component.texts
+
+    @cached_property
+    def _update(self) -> Slice:
+        body = self.texts["update"].tree
+        assert isinstance(body, tree.Body)
+        return backward_slice(body, self.component.events)
+
+    @cached_property
+    def _terms(self) -> list[str]:
+        """Terms that the update needs, in order."""
+        needed, terms = set(self._update.names), []
+        for name in reversed([*self.component.model.terms]):
+            if name in needed:
+                terms.append(name)
+                needed |= used(self._term(name))
+        return terms[::-1]
+
+    def _term(self, name: str) -> tree.Node:
+        return self.texts[f"terms[{name!r}]"].tree
+
+    @property
+    def possible(self) -> bool:
+        """Whether spikes depend on states and parameters alone: on no input, draw or step."""
+        if not _plain(self.component.spec) or not self.component.events:
+            return False
+        terms = [self._term(name) for name in self._terms]
+        names = self._update.names | used(*terms)
+        inputs = [symbol for name, symbol in self.component.inputs.items() if self._reached(name)]
+        given = {*inputs, *DRAWS, STEP, "substep", "substeps"}
+        return names.isdisjoint(given)
+
+    def _reached(self, access: str) -> bool:
+        return self.component.spec.gathers[access].form != "none"
+
+    def lines(self, given: Sequence[str], live: str) -> list[str]:
+        """Compute the events of a step for all components of a thread, from its states.
+
+        Parameters
+        ----------
+        given : sequence of str
+            Lines that give numbers and states of component ``nd_i`` their names.
+        live : str
+            Condition for a component to be there.
+        """
+        c = self.component
+        events, declared = c.events, []
+        for name in events:
+            declared += [f"unsigned nd_e_{name}[ND_OWN];", f"real nd_y_{name}[ND_OWN];"]
+        nothing = [symbol for name, symbol in c.inputs.items() if not self._reached(name)]
+        body = [*given, *(f"const real {symbol} = 0; (void){symbol};" for symbol in nothing)]
+        for name in self._terms:
+            value = c.translator.value(f"terms[{name!r}]")
+            body.append(f"const real {name} = {value};")
+        c.translator.begin(self.texts["update"].checked)
+        body += c.translator.statements(tree.Body(self._update.statements))
+        body += [f"nd_y_{name}[nd_i] = {live} ? {name} : 0;" for name in events]
+        return [*declared, *each(body)]
+
+
+def _plain(spec: KernelSpec) -> bool:
+    """Whether a step is one pass over the text of a cell that a thread has to itself."""
+    model = spec.model
+    return (
+        spec.substeps == 1
+        and (spec.every, spec.first) == (1, 0)
+        and model.sub_units is None
+        and not spec.template
+        and not (spec.side or spec.split or spec.adds or spec.place or spec.shared_by_warp)
+        and not spec.watch.debug
+        and not {*model.outputs} & {*filter(spec.is_event, model.updates)}
+    )
