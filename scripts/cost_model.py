@@ -102,7 +102,7 @@ AS_TWO: Sequence[tuple[str, Path, int]] = (
 GROUND = Case("multi-area, ground state", 147.0, two=94.9)
 CASES = [
     Case("potjans_diesmann, scale 0.1", 2.49, two=4.65),
-    Case("potjans_diesmann, full", 4.92, two=6.98),
+    Case("potjans_diesmann, full", 3.99, two=5.83),
     Case("brunel, 10,000 neurons", 1.43, window=15, floor=2 * 0.93 / 15, two=1.77),
     Case("izhikevich, 100,000 neurons", 4.16, two=6.89),
     Case("coba_lif, 400,000 neurons", 10.3, two=15.0),

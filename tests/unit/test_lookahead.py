@@ -199,8 +199,11 @@ def test_where_spikes_are_sent_early(low: int, high: int, plan: Any, ahead: bool
     found = delivery.ahead_in(generated, plan)
     assert found.lookahead == ahead == found.shaped(plan.shape).lookahead
     if (low, high) == (1, 3):
-        _, stepwise = made(circuit(Leak, low, high), stepwise=True)
-        assert stepwise.delivers and not stepwise.window
+        generated, stepwise = made(circuit(Leak, low, high), stepwise=True)
+        assert stepwise.delivers and not stepwise.ahead_in(generated, plan).lookahead
+        uids = circuit(Leak, low, high).uids.tolist()[:3]
+        injected = made(circuit(Leak, low, high), targets=[("spike_state", uids)])
+        assert not injected[1].ahead_in(injected[0], plan).lookahead
 
 
 def test_all_senders_have_to_look_ahead() -> None:

@@ -73,6 +73,8 @@ class SpikeDelivery:
         Whether some are delivered when they are due: see `plan.spikes.due`.
     looks_again : bool
         See `codegen.simt.shape.Shape`.
+    stepwise : bool
+        Whether each launch is a part of one step.
     lookahead : bool
         Whether threads send spikes a step early: see `codegen.simt.thread_lookahead`.
     """
@@ -84,6 +86,7 @@ class SpikeDelivery:
     looked_at: int = 0
     due: bool = False
     looks_again: bool = False
+    stepwise: bool = False
     lookahead: bool = False
 
     def shaped(self, shape: Shape) -> Shape:
@@ -94,13 +97,15 @@ class SpikeDelivery:
     def ahead_in(self, generated: Generated, plan: schedule.LaunchPlan) -> SpikeDelivery:
         """Return the delivery, with lookahead where that is possible.
 
-        All threads that send keep their components, and their spikes go through the list.
+        All threads that send keep their components, and their spikes go through the list. No input
+        sends spikes, as these are there in their own step alone.
         """
-        numbers = {n for one in generated.deliveries for _, n in one.sources if n != INPUTS}
+        numbers = {n for one in generated.deliveries for _, n in one.sources}
         senders = [unit for unit in generated.tasks if numbers & {*unit.groups}]
-        able = plan.shape.holds and self.delivers and not self.window
-        able = able and all(sent_by(one.gather) == "pieces" for one in generated.deliveries)
-        return replace(self, lookahead=able and all(unit.kernel.lookahead for unit in senders))
+        able = plan.shape.holds and self.delivers and not self.window and not self.stepwise
+        able &= INPUTS not in numbers and all(unit.kernel.lookahead for unit in senders)
+        listed = all(sent_by(one.gather) == "pieces" for one in generated.deliveries)
+        return replace(self, lookahead=able and listed)
 
     @property
     def load(self) -> schedule.SpikeLoad:
@@ -181,7 +186,9 @@ def plan_delivery(program: Program, stepwise: bool) -> SpikeDelivery:
         each = 0
     pieces = each * max(window, 1)
     again = sends_late(program)
-    return SpikeDelivery(window, pieces, edges, learning > 0, looked_at, bool(late), again)
+    return SpikeDelivery(
+        window, pieces, edges, learning > 0, looked_at, bool(late), again, stepwise
+    )
 
 
 def _sources(gather: Gather) -> int:
