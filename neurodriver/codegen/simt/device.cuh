@@ -206,18 +206,6 @@ struct nd_loop {
         for (; ND_STAGES > 1 && from < to; ++from) barrier();
     }
 
-    /* Sends the spikes of step k, which follows, in the turn before it. */
-    template <class Unit> ND_MEMBER void look_ahead(long long k, Unit &unit) const
-    {
-        if (ND_LOOKAHEAD && k < last) unit.look_ahead(k);
-    }
-
-    /* Waits until the pieces that are delivered in the first step are listed. */
-    ND_MEMBER void open_lists()
-    {
-        if (ND_LOOKAHEAD && first < last) barrier();
-    }
-
     /* Where the turn of step k ends, in this launch. */
     ND_MEMBER long long until(long long k) const
     {
@@ -423,6 +411,12 @@ template <class Unit> ND_FN void nd_open_of(const nd_item &item, long long k, in
     unit.open(k, item.first, item.end, phase);
 }
 
+/* Waits until the pieces are listed that are delivered in the first step. */
+ND_FN void nd_open_lists(nd_loop &loop)
+{
+    if (ND_LOOKAHEAD && loop.first < loop.last) loop.barrier();
+}
+
 template <class Unit> ND_FN void nd_hold(nd_loop &loop)
 {
     Unit unit;
@@ -433,8 +427,8 @@ template <class Unit> ND_FN void nd_hold(nd_loop &loop)
 #if ND_GATES
     unit.nd_lost = false;
 #endif
-    loop.look_ahead(k, unit);
-    loop.open_lists();
+    if (ND_LOOKAHEAD && k < loop.last) unit.look_ahead(k);
+    nd_open_lists(loop);
     while (k < loop.last) {
         const long long begin = k, until = loop.until(k);
         if (nd_chunk.fuzz) nd_dawdle(k);
@@ -442,7 +436,7 @@ template <class Unit> ND_FN void nd_hold(nd_loop &loop)
         loop.pass(0, nd_stage_of(item.what));
         const bool lost = nd_is_shut(until - 1);
         nd_steps(unit, k, until, lost);
-        loop.look_ahead(k, unit);
+        if (ND_LOOKAHEAD && k < loop.last) unit.look_ahead(k);     /* the spikes of the step that follows */
         loop.timer.add(item);
         loop.pass(nd_stage_of(item.what), ND_STAGES - 1);
         loop.deliver_listed(until, false);

@@ -230,7 +230,6 @@ def device_text(
         f"#define ND_TIMERS {TIMER_ROWS * shape.timers}",
         f"#define ND_UNITS {sum(part.advances for part in parts)}",
         f"#define ND_WINDOW {shape.window}",
-        f"#define ND_LOOKAHEAD {int(shape.lookahead)}",
         f"#define ND_QUEUES {int(has_queues(parts, shape))}",
         *_delivery_words([part.kernel for part in parts if part.delivery], shape, len(imports)),
         *_learning_words(shape, replace(shape, record=record).scratch(word) * asks),
@@ -347,6 +346,7 @@ def _delivery_words(deliveries: Sequence[Kernel], shape: Shape, imports: int) ->
     return [
         f"#define ND_IMPORTS {imports}",
         f"#define ND_LOOKS_AGAIN {int(shape.looks_again)}",
+        f"#define ND_LOOKAHEAD {int(shape.lookahead)}",
         f"#define ND_DELIVERS {int(len(deliveries) > 0)}",
         f"#define ND_LISTS {int(any(kernel.delivers for kernel in deliveries))}",
         f"#define ND_DUE {int(any(kernel.due for kernel in deliveries))}",

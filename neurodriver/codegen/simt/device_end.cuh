@@ -36,7 +36,7 @@ ND_FN void nd_do_steps(nd_loop &loop)
         nd_hold_unit(loop);
     } else {
         loop.keep(0);
-        loop.open_lists();
+        nd_open_lists(loop);
         for (long long k = loop.first; k < loop.last;) {
             const long long begin = k;
             k = loop.until(k);

@@ -20,7 +20,7 @@ from ...model.language import Slice, backward_slice, tree, used
 from ...model.language.words import DRAWS, STEP
 from ...plan.unit import KernelSpec
 from ..component import ComponentText
-from .thread_events import each
+from .thread_events import ThreadEvents, each
 
 
 class Lookahead:
@@ -29,10 +29,12 @@ class Lookahead:
     Parameters
     ----------
     component : ComponentText
+    events : sequence of ThreadEvents
+        Its variables of events.
     """
 
-    def __init__(self, component: ComponentText) -> None:
-        self.component, self.texts = component, component.texts
+    def __init__(self, component: ComponentText, events: Sequence[ThreadEvents]) -> None:
+        self.component, self.texts, self.events = component, component.texts, events
 
     @cached_property
     def _update(self) -> Slice:
@@ -67,29 +69,43 @@ class Lookahead:
     def _reached(self, access: str) -> bool:
         return self.component.spec.gathers[access].form != "none"
 
-    def lines(self, given: Sequence[str], live: str) -> list[str]:
-        """Compute the events of a step for all components of a thread, from its states.
+    def method(self, numbers: Sequence[str]) -> list[str]:
+        """Return the lines that send the spikes of step ``nd_k`` from the states before it.
 
         Parameters
         ----------
-        given : sequence of str
-            Lines that give numbers and states of component ``nd_i`` their names.
-        live : str
-            Condition for a component to be there.
+        numbers : sequence of str
+            Lines that give the numbers of component ``nd_i`` their names.
         """
+        if not self.possible:
+            return ["(void)nd_k;"]
         c = self.component
         events, declared = c.events, []
         for name in events:
             declared += [f"unsigned nd_e_{name}[ND_OWN];", f"real nd_y_{name}[ND_OWN];"]
+        body = [*numbers, *self._given(), *self._mathematics()]
+        body += [f"nd_y_{name}[nd_i] = {c.live} ? {name} : 0;" for name in events]
+        sends = [line for one in self.events for line in one.sends_ahead()]
+        lines = [*c.head(), *declared, *each(body), *sends]
+        return ["#if ND_LOOKAHEAD", *lines, "#else", "(void)nd_k;", "#endif"]
+
+    def _given(self) -> list[str]:
+        """Give states, flags and inputs that nothing reaches their names."""
+        c = self.component
         nothing = [symbol for name, symbol in c.inputs.items() if not self._reached(name)]
-        body = [*given, *(f"const real {symbol} = 0; (void){symbol};" for symbol in nothing)]
+        return [
+            *(f"real {name} = nd_v_{name}[nd_i]; (void){name};" for name in c.model.states),
+            *(f"real {name} = 0;" for name in c.flags()),
+            *(f"const real {symbol} = 0; (void){symbol};" for symbol in nothing),
+        ]
+
+    def _mathematics(self) -> list[str]:
+        """Return the terms and statements that spikes depend on."""
+        translator, lines = self.component.translator, []
         for name in self._terms:
-            value = c.translator.value(f"terms[{name!r}]")
-            body.append(f"const real {name} = {value};")
-        c.translator.begin(self.texts["update"].checked)
-        body += c.translator.statements(tree.Body(self._update.statements))
-        body += [f"nd_y_{name}[nd_i] = {live} ? {name} : 0;" for name in events]
-        return [*declared, *each(body)]
+            lines.append(f"const real {name} = {translator.value(f'terms[{name!r}]')};")
+        translator.begin(self.texts["update"].checked)
+        return [*lines, *translator.statements(tree.Body(self._update.statements))]
 
 
 def _plain(spec: KernelSpec) -> bool:

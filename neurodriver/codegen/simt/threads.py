@@ -78,7 +78,7 @@ def thread_kernel(spec: KernelSpec) -> Kernel:
     patches = end_of([*spec.gathers.values()])
     own = {"record": text.record, "rounds": rounds, "kept": text.kept, "patches": patches}
     adds = bool(spec.adds)
-    ahead = text.lookahead.possible
+    ahead = Lookahead(text.component, text.events).possible
     return replace(kernel, **own, crosses=_crosses(text), adds=adds, lookahead=ahead)  # type: ignore[arg-type]
 
 
@@ -125,7 +125,6 @@ class ThreadText:
         self.side = SideBySideText(self.component, spec.side, self._where) if spec.side else None
         self.split = SplitText(self.component) if spec.split else None
         self.pace = ThreadPace(self.component)
-        self.lookahead = Lookahead(self.component)
         self.pools = ThreadPools(self.component, self.pace)
         hidden = [name for name in self.model.states if name not in spec.published]
         self.rest = ThreadRest(self.component, hidden, MOST_COMPARED)
@@ -137,20 +136,19 @@ class ThreadText:
     def unit(self) -> list[str]:
         """Return the struct."""
         step = self.step()  # sets what is drawn
+        ahead = Lookahead(self.component, self.events)
         methods = {
             "load(long long nd_k, int nd_first, int nd_end)": self.load(),
             "turn(long long nd_k)": self.turn(),
-            "step(long long nd_k, bool nd_last)": step,
-            "look_ahead(long long nd_k)": self.look_ahead(),
+            "step(long long nd_k, bool nd_last)": ["(void)nd_last;", *step],
+            "look_ahead(long long nd_k)": ahead.method(self.numbers()),
             "record(long long nd_k)": self.record_window(),
             "save(long long nd_k)": [*self.head(), *each(self.save())],
         }
         methods |= self.pools.methods(self.own())
         members = self.members()
         for head, body in methods.items():
-            table = "const auto *nd_a = nd_steady;"
-            flags = ["(void)nd_last;"] if "nd_last" in head else []
-            members += block(f"ND_MEMBER void {head}", [table, *flags, *body])
+            members += block(f"ND_MEMBER void {head}", ["const auto *nd_a = nd_steady;", *body])
         if self.patched:
             members += [*block_methods(self.patched), *kept_cells(self)]
         rules = [s.structure() for s in self.sums if isinstance(s, LearnedSumText)]
@@ -302,16 +300,6 @@ class ThreadText:
                 *block("if (!ND_HOLDS && !nd_last)", ask),
             ],
         )
-
-    def look_ahead(self) -> list[str]:
-        """Return the lines that send the spikes of step ``nd_k`` from the states before it."""
-        if not self.lookahead.possible:
-            return ["(void)nd_k;"]
-        flags = [f"real {name} = 0;" for name in self.component.flags()]
-        states = [f"real {name} = nd_v_{name}[nd_i]; (void){name};" for name in self.model.states]
-        lines = self.lookahead.lines([*self.numbers(), *states, *flags], self.component.live)
-        lines += [line for e in self.events for line in e.sends_ahead()]
-        return ["#if ND_LOOKAHEAD", *self.head(), *lines, "#else", "(void)nd_k;", "#endif"]
 
     def record_window(self) -> list[str]:
         """Return what is done between the barriers of a window that began with step ``nd_k``."""
