@@ -23,7 +23,6 @@ from ...plan.spikes.due import is_due
 from ...plan.spikes.learning import LearningPlan
 from ...plan.spikes.stencils import LISTED
 from ...plan.sums.gather import Gather
-from ...plan.unit import INPUTS
 from . import schedule, warp_items
 from .device import Device, Loaded, Pool
 from .import_delivery import sends_late
@@ -97,13 +96,13 @@ class SpikeDelivery:
     def ahead_in(self, generated: Generated, plan: schedule.LaunchPlan) -> SpikeDelivery:
         """Return the delivery, with lookahead where that is possible.
 
-        All threads that send keep their components, and their spikes go through the list. No input
-        sends spikes, as these are there in their own step alone.
+        All threads that send keep their components, and all spikes go through the list. Those of
+        inputs do not, as threads deliver them.
         """
         numbers = {n for one in generated.deliveries for _, n in one.sources}
         senders = [unit for unit in generated.tasks if numbers & {*unit.groups}]
         able = plan.shape.holds and self.delivers and not self.window and not self.stepwise
-        able &= INPUTS not in numbers and all(unit.kernel.lookahead for unit in senders)
+        able = able and all(unit.kernel.lookahead for unit in senders)
         listed = all(sent_by(one.gather) == "pieces" for one in generated.deliveries)
         return replace(self, lookahead=able and listed)
 
