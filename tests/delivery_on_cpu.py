@@ -65,7 +65,8 @@ static void nd_add(unsigned i, unsigned end, T *to, int more, int times, unsigne
 #define ND_PIECE {piece}
 #define ND_OUTGOING_BYTES {outgoing}
 #define ND_WINDOW {window}
-#define ND_LOOKAHEAD 0
+#define ND_LOOKAHEAD {lookahead}
+#define ND_EARLY {early}
 struct nd_args {{ void *p[64]; long long n[64]; double u[64]; }};
 static nd_args nd_table;
 #define nd_steady (&nd_table)
@@ -120,9 +121,10 @@ static void nd_take_{number}()
         nd_send_own<delivery>(now, outgoing);
         return;
     }}
+    if (ND_LOOKAHEAD && ND_EARLY) nd_all_later(outgoing);
     nd_send_near<delivery>(now, outgoing);
     const int pieces = nd_pieces(outgoing);
-    nd_reservation reserved = {{nd_turn(nd_row_sent), pieces, true, false, {{0, 0}}}};
+    nd_reservation reserved = {{nd_list_of(nd_row_sent, ND_EARLY), pieces, true, false, {{0, 0}}}};
     reserved();
     nd_send_far<delivery>(reserved.room(), now, outgoing);
 }}
@@ -149,7 +151,7 @@ extern "C" int run_{number}(void *const *p, const long long *n, const double *u,
     if (apart && row % 2 == 0 && !nd_let_all(nd_take_{number})) return 0;
     nd_which = apart || again == 1 ? ND_FRESH_DUE : ND_ALL_DUE;
     if ({due}) return again == 3 || nd_let_all(nd_take_{number});
-    const long long listed = (long long)number[nd_turn(row) & 3];
+    const long long listed = (long long)number[nd_list_of(row, ND_EARLY) & 3];
     for (nd_first = 0; nd_first < listed; ++nd_first)
         if (!nd_run_warp(nd_take_{number})) return 0;
     return 1;
@@ -166,9 +168,20 @@ class DeliveryOnCPU:
         Steps of a window, or 0.
     takers : int
         Warps that deliver.
+    lookahead : bool
+        Whether threads send spikes a step early.
+    early : bool
+        Whether these spikes are sent so.
     """
 
-    def __init__(self, program: Program, window: int, takers: int = TAKERS[0]) -> None:
+    def __init__(
+        self,
+        program: Program,
+        window: int,
+        takers: int = TAKERS[0],
+        lookahead: bool = False,
+        early: bool = True,
+    ) -> None:
         self.program, self.deliveries = program, generate(program).deliveries
         self.arrays: dict[Key, NDArray[Any]] = {}
         kernels = [one.kernel for one in self.deliveries]
@@ -176,6 +189,7 @@ class DeliveryOnCPU:
         text = "".join(header(f"codegen/simt/{name}.cuh") for name in names)
         begin, end = text.index("/* The L2 policy"), text.index("#if ND_DELIVERS")
         numbers = {"takers": takers, "piece": PIECE, "outgoing": OUTGOING_BYTES, "window": window}
+        numbers |= {"lookahead": int(lookahead), "early": int(early)}
         lines = [
             "/* delivery on a CPU */",
             *prelude([kernel.text for kernel in kernels], program.dtype.name, CPU),

@@ -5,9 +5,10 @@ of 8 Hz from outside. ``--scale`` makes both sizes and in-degrees smaller; weigh
 1 / sqrt(scale), and a constant current makes up for the mean input that is lost, so that mean and
 variance of the input stay what they were (van Albada et al. 2015). Correlations do not.
 
-Excitatory and inhibitory currents decay alike, so a neuron has one receptor for both. With
-``--grid`` weights are multiples of a step, a sixth of their standard deviation. Then sums of
-weights fit into 4 bytes, and a step at full scale takes a tenth less on a GPU.
+Excitatory and inhibitory currents have the same time constant, so a neuron has one receptor for
+both. With ``--grid`` weights lie on a grid: they are multiples of a 64th of their mean, a sixth of
+their standard deviation. Then sums of weights fit into 4 bytes, and the network at full scale takes
+a tenth less time on a GPU.
 
 Potjans, T. C. & Diesmann, M. The cell-type specific cortical microcircuit: relating structure and
 activity in a full-scale spiking network model. Cereb Cortex 24, 785-806 (2014).
@@ -69,7 +70,7 @@ WEIGHT, INHIBITION, SPREAD = 87.81, -4.0, 0.1
 """pA (0.15 mV at the soma); inhibitory to excitatory; standard deviation to mean."""
 
 GRID = 64
-"""Steps of an excitatory weight of mean size, where weights are multiples of a step."""
+"""Grid spacings of an excitatory weight of mean size, where weights lie on a grid."""
 
 DELAY, DELAY_SPREAD = (1.5e-3, 0.8e-3), 0.5
 """s, from excitatory and inhibitory neurons; standard deviation to mean."""
@@ -120,7 +121,7 @@ def scaled(scale: float) -> Scaled:
 def network(scale: float = 0.1, seed: int = 0, grid: int = 0) -> Network:
     """Return the circuit; its input is the current that makes up for the scale.
 
-    ``grid`` is the number of steps of a weight, 0: any weight.
+    ``grid`` is the number of grid spacings of a weight, 0: any weight.
     """
     rng = np.random.default_rng(seed)
     at = scaled(scale)
@@ -145,7 +146,7 @@ def network(scale: float = 0.1, seed: int = 0, grid: int = 0) -> Network:
 
 
 def synapses(
-    at: Scaled, populations: dict[str, range], target: int, source: int, step: float = 0.0
+    at: Scaled, populations: dict[str, range], target: int, source: int, spacing: float = 0.0
 ) -> nd.Projection:
     """Return the synapses of two populations; pairs may have several, as in the paper."""
     mean, late = at.weight[target, source], DELAY[source % 2]
@@ -156,7 +157,7 @@ def synapses(
         populations[NAMES[source]],
         populations[NAMES[target]],
         nd.FixedTotal(int(at.synapses[target, source])),
-        weight=nd.Normal(mean, abs(mean) * SPREAD, *bounds, multiple_of=step),
+        weight=nd.Normal(mean, abs(mean) * SPREAD, *bounds, multiple_of=spacing),
         delay=nd.Normal(late, late * DELAY_SPREAD, DT / 2, np.inf),
     )
 
@@ -187,7 +188,7 @@ def main() -> None:
     parser.add_argument("--scale", type=float, default=0.1, help="of sizes and in-degrees")
     parser.add_argument("--seconds", type=float, default=1.0)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--grid", action="store_true", help=f"weights of {GRID} steps")
+    parser.add_argument("--grid", action="store_true", help="weights on a grid")
     parser.add_argument("-o", "--output", type=Path, help="draw a figure")
     arguments = parser.parse_args()
     grid = GRID * arguments.grid

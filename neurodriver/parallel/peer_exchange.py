@@ -1,10 +1,10 @@
 """``PeerExchange``: kernels of GPUs of one host write rows into each other's memory.
 
 Each rank has a receive buffer on its GPU, with room for the rows of two windows of each block that
-comes in, and for one row more: kernels may send spikes a step early. When a run begins, ranks
-exchange where these buffers are. Then kernels exchange the rows by themselves
-(``codegen/simt/peers.cuh``), and a call advances many windows. Messages of the host begin and end a
-run.
+comes in, and for one row more, as kernels may send spikes a step early. The number of rows is a
+power of two, the same on all ranks. When a run begins, ranks exchange where these buffers are. Then
+kernels exchange the rows by themselves (``codegen/simt/peers.cuh``), and a call advances many
+windows. Messages of the host begin and end a run.
 
 A kernel may overwrite a row when it has one that its receiver sent later. So each of two ranks
 sends something to the other one: where nothing else goes, one word.

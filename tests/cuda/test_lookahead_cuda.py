@@ -136,7 +136,7 @@ def test_spikes_under_way_go_from_backend_to_backend(tmp_path: Path) -> None:
                 pytest.param([0, 1, 0], marks=pytest.mark.needs("two GPUs"))]
 )  # fmt: skip
 def test_parts_on_gpus(devices: list[int], size: str) -> None:
-    """The bits of the whole, whether kernels exchange spikes by themselves or the host does."""
+    """The bits of the whole: on GPUs of their own kernels exchange spikes, else the host does."""
     made, expected = network(SIZES[size]), on_cpu(SIZES[size], "float32")
     recorder = nd.MemoryRecorder(RECORD)
     given = {"dtype": "float32", "backend": "cuda", "devices": devices}
@@ -146,6 +146,38 @@ def test_parts_on_gpus(devices: list[int], size: str) -> None:
         owners = [one.simulation.backend for one in lpu.simulation._parts]
         assert all(one.plan.shape.lookahead for one in owners)
     assert np.array_equal(recorder.get("V"), expected["V"])
+    spikes = recorder.get("spike_state")
+    steps, columns = np.nonzero(expected["spike_state"])
+    assert np.array_equal(spikes["index"], columns) and len(steps) > 100
+    assert np.array_equal(np.rint(spikes["time"] / DT), steps)
+
+
+@pytest.mark.needs("two GPUs")
+def test_a_group_that_sends_across_alone_and_cannot_look_ahead() -> None:
+    """It sends its words in their own step, to a GPU whose other senders look ahead."""
+    rng, few = np.random.default_rng(8), 64
+    made = network(SIZES["a block"])
+    cell = {"threshold": -50.0, "resting_potential": -45.0, "reset_potential": -60.0,
+            "time_constant": 10.0, "initV": rng.uniform(-60.0, -50.0, few)}  # fmt: skip
+    params = {**made.groups[0].params}
+    groups = [(model("LeakyIAFExpCurrent"), made.count, params, None),
+              (model("LeakyIAFDelta"), few, cell, None)]  # fmt: skip
+    half, ends = made.count // 2, np.arange(24 * few, dtype=np.int32)
+    late = (1 + ends % 9) * DT
+    across = Connections("spike_state", "exc", made.count + ends % few, half + ends % half, late,
+                         {"weight": np.full(len(ends), 90.0)})  # fmt: skip
+    back = Connections("spike_state", "spike_state", ends % half, made.count + ends % few, late,
+                       {"weight": np.full(len(ends), 0.5)})  # fmt: skip
+    both = Circuit.from_arrays(groups, [*made.connections, across, back])
+    parts = np.repeat([0, 1, 0], [half, made.count - half, few])
+    found = []
+    for given in ({"backend": "cpu"}, {"backend": "cuda", "devices": 2, "parts": parts}):
+        recorder = nd.MemoryRecorder(RECORD)
+        with nd.LPU(both, DT, (), recorder, **given) as lpu:
+            lpu.run(steps=STEPS)
+        found.append((recorder.get("V"), recorder.get("spike_state")["index"]))
+    for one, other in zip(*found, strict=True):
+        assert np.array_equal(one, other)
 
 
 @pytest.mark.parametrize("length", [None, 7])

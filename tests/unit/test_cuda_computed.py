@@ -18,12 +18,18 @@ from neurodriver.codegen.simt.device import device_text
 from neurodriver.codegen.simt.shape import Shape
 from neurodriver.plan.spikes.computed_rows import ComputedThere
 
-WAYS = [(True, "float32", 0, 2e-4), (False, "float64", 0, 5e-5), (False, "float32", 2, 5e-4)]
+WAYS: list[Any] = [
+    (True, "float32", 0, 2e-4, {}),
+    (False, "float64", 0, 5e-5, {}),
+    (False, "float32", 2, 5e-4, {}),
+    (False, "float32", 0, 5e-5, {"lookahead": True}),
+    (True, "float64", 0, 5e-5, {"lookahead": True, "early": False}),
+]
 
 
-@pytest.mark.parametrize(("period", "dtype", "window", "least"), WAYS)
+@pytest.mark.parametrize(("period", "dtype", "window", "least", "how"), WAYS)
 def test_the_text_delivers_every_connection(
-    period: bool, dtype: str, window: int, least: float
+    period: bool, dtype: str, window: int, least: float, how: dict[str, bool]
 ) -> None:
     """Due at once or listed, many spikes of a warp or one, and several of one cell."""
     circuit = uneven_networks(False, period, least)
@@ -31,7 +37,7 @@ def test_the_text_delivers_every_connection(
     plans = [g for g in program.gathers.values() if isinstance(g, ComputedThere)]
     assert len(plans) == 4 and not any("_columns" in vars(c) for c in circuit.connections[:4])
     assert all(array.size <= 1000 for one in plans for array in one.arrays.values())
-    device, rng = DeliveryOnCPU(program, window), np.random.default_rng(2)
+    device, rng = DeliveryOnCPU(program, window, **how), np.random.default_rng(2)
     want = np.zeros((1, 1), np.int64)
     for row, share in ((1, 0.004), (2, 0.1), (19, 0.5)):
         counts = (rng.random(circuit.count) < share) * rng.integers(1, 3, circuit.count)

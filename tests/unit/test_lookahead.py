@@ -18,6 +18,7 @@ from neurodriver.backends.cuda.spike_delivery import parts_of, plan_delivery
 from neurodriver.codegen.generate import generate
 from neurodriver.codegen.simt.device import device_text
 from neurodriver.codegen.simt.shape import Shape
+from neurodriver.codegen.simt.spike_delivery import sent_by
 from neurodriver.model.language import backward_slice, parse, to_text
 from neurodriver.model.language.evaluate import Evaluator
 from neurodriver.model.library import shipped
@@ -47,6 +48,13 @@ DT, N = 1e-4, 40
         ("x = 1; if (a > 0) x = b; y = c;", "x = 1; if (a > 0) x = b;", {"a", "b"}),
         ("while (x < a) x = x + b; y = c;", None, {"a", "b", "x"}),
         ("real v[2] = {a, b}; v[0] = c; x = v[1];", None, {"a", "b", "c"}),
+        ("if (a > 0) { real x = 1; y = x; } else { x = b; }", None, {"a", "b", "x", "y"}),
+        (
+            "{ x = a; for (int i = 0; i < 2; ++i) { real x = b; y += x; } }",
+            None,
+            {"a", "b", "i", "x", "y"},
+        ),
+        ("{ real x = a; y = x; }", None, {"a", "x", "y"}),
     ],
 )
 def test_a_slice_has_what_a_value_depends_on(text: str, kept: str | None, names: set[str]) -> None:
@@ -62,10 +70,15 @@ def test_a_slice_has_what_a_value_depends_on(text: str, kept: str | None, names:
 NAMES = ("a", "b", "c", "d")
 VALUE = st.builds("{} {} {}".format, st.sampled_from(NAMES), st.sampled_from("+-*<"),
                   st.sampled_from((*NAMES, "2")))  # fmt: skip
-STATEMENT = st.one_of(
+PLAIN = st.one_of(
     st.builds("{} = {};".format, st.sampled_from(NAMES), VALUE),
     st.builds("{} += {};".format, st.sampled_from(NAMES), VALUE),
-    st.builds("if ({}) {{ {} = {}; }}".format, VALUE, st.sampled_from(NAMES), VALUE),
+)
+STATEMENT = st.one_of(
+    PLAIN,
+    st.builds("if ({}) {{ {} {} }}".format, VALUE, PLAIN, PLAIN),
+    st.builds("if ({}) {{ {} }} else {{ {} }}".format, VALUE, PLAIN, PLAIN),
+    st.builds("for (int i = 0; i < 3; ++i) {{ {} {} }}".format, PLAIN, PLAIN),
 )
 
 
@@ -76,14 +89,13 @@ def test_a_slice_gives_the_same_value(text: list[str], wanted: str) -> None:
     whole = parse(" ".join(text))
     found = backward_slice(whole, [wanted])
     given = {name: np.array([1.5, -2.0, 0.25]) + i for i, name in enumerate(NAMES)}
-    others = {n: v if n in found.names else v * -3 + 1 for n, v in given.items()}
+    others = {n: v if n in found.names else v + 100 for n, v in given.items()}
     where = np.ones(3, bool)
     run = Evaluator().run
     run(whole, given, where)
     for one in found.statements:
         run(one, others, where)
-    if wanted in found.names or found.statements:
-        np.testing.assert_array_equal(given[wanted], others[wanted])
+    np.testing.assert_array_equal(given[wanted], others[wanted])
 
 
 # ---- models ---------------------------------------------------------------------------------
@@ -213,14 +225,26 @@ def test_all_senders_have_to_look_ahead() -> None:
     both = circuit(Leak, more=[(delta, 9, params, None)])
     generated, delivery = made(both)
     assert delivery.ahead_in(generated, HOLDS).lookahead  # the second group sends nothing
-    ends = np.arange(60, dtype=np.int32)
+    ends = np.arange(12 * N, dtype=np.int32)
     late, data = (1 + ends % 3) * DT, {"weight": 1.0 + ends}
     there = Connections("spike_state", "exc", N + ends % 9, ends % N, late, data)
-    back = Connections("spike_state", "spike_state", ends % N, N + ends % 9, late, data)
+    back = Connections("spike_state", "spike_state", ends % N, N + ends // N % 9, late, data)
     for more, ahead in (([there], True), ([there, back], False)):
         # a neuron that nothing reaches sends what it alone decides
         generated, delivery = made(both.with_parts(both.groups, [*both.connections, *more]))
+        assert all(sent_by(one.gather) == "pieces" for one in generated.deliveries)
         assert delivery.ahead_in(generated, HOLDS).lookahead == ahead
+
+
+def test_others_send_to_other_gpus_in_their_own_step() -> None:
+    """A group that cannot look ahead may send to other GPUs alone: they wait for its words."""
+    for name, ahead in (("LeakyIAFExpCurrent", True), ("LeakyIAFDelta", False)):
+        generated, _ = made(circuit(model(name)))
+        text = generated.tasks[0].kernel.text
+        step = text[text.index("void step(") : text.index("void look_ahead(")]
+        lines = [line.strip() for line in step[: step.index("nd_send_spikes(")].splitlines()]
+        (*_, last) = (line for line in lines if line.startswith("#if"))
+        assert last == ("#if ND_GATES && !ND_LOOKAHEAD" if ahead else "#if ND_GATES")
 
 
 def test_a_launch_has_one_more_barrier() -> None:

@@ -101,10 +101,13 @@ class SpikeDelivery:
         """
         numbers = {n for one in generated.deliveries for _, n in one.sources}
         senders = [unit for unit in generated.tasks if numbers & {*unit.groups}]
-        able = plan.shape.holds and self.delivers and not self.window and not self.stepwise
-        able = able and all(unit.kernel.lookahead for unit in senders)
-        listed = all(sent_by(one.gather) == "pieces" for one in generated.deliveries)
-        return replace(self, lookahead=able and listed)
+        able = (
+            plan.shape.holds,
+            self.delivers and not (self.window or self.stepwise),
+            all(unit.kernel.lookahead for unit in senders),
+            all(sent_by(one.gather) == "pieces" for one in generated.deliveries),
+        )
+        return replace(self, lookahead=all(able))
 
     @property
     def load(self) -> schedule.SpikeLoad:

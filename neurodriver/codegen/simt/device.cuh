@@ -441,7 +441,8 @@ template <class Unit> ND_FN void nd_hold(nd_loop &loop)
         loop.pass(nd_stage_of(item.what), ND_STAGES - 1);
         loop.deliver_listed(until, false);
         loop.finish(begin, until, unit);
-        if (lost || !loop.exchange(k)) loop.last = k;   /* the step that was reached */
+        /* The step that was reached. Its list is left: no run goes on after another process has failed. */
+        if (lost || !loop.exchange(k)) loop.last = k;
     }
     unit.save(loop.last);
     loop.timer.add(item);

@@ -3,7 +3,8 @@
  * The receiver has memory for `kept` rows of each sender. A row has words of 32 bits of a value and
  * the number of the row. So a receiver waits for each word alone, and no flag and no fence is needed:
  * a word is stored at once. A sender has the words of a window for a place before it overwrites those
- * of the window before there, because it waits for as many rows as it sends.
+ * of the window before there, because it waits for as many rows as it sends. With ND_LOOKAHEAD it sends
+ * spikes one row ahead, for which there is room.
  *
  * Warps send what they compute at once. Then a word of spikes has a bit for each of 32 components.
  */

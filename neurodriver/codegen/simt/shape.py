@@ -39,7 +39,8 @@ class Shape:
         Whether warps count the cycles of the parts of the steps, for a profile.
     window : int
         Steps between barriers. After a window there are two barriers, and between them the warps
-        deliver its spikes. 0: one barrier a step; the spikes of a step are delivered in the next.
+        deliver its spikes. 0: one barrier a step; the spikes of a step are delivered in the next,
+        or with lookahead in their own.
         What is due of spikes of earlier steps is delivered before the first barrier.
     lookahead : bool
         Whether threads send the spikes of a step at the end of the step before. Then all warps wait

@@ -8,8 +8,8 @@
  * and `multiples` are four of them, of stored connections. Where sources share connections, the
  * slots of each are `home` slots further on.
  *
- * Connections that are due later pass through a list of pieces. The warps that compute spikes write
- * the list, and the delivering warps read it after the barrier. One list belongs to one turn: a
+ * Connections that are due later pass through a list of pieces; with ND_LOOKAHEAD all do, a step early.
+ * The warps that compute spikes write the list, and the delivering warps read it after the barrier. One list belongs to one turn: a
  * step, or a window of ND_WINDOW steps. Two lists alternate. Four counters of pieces alternate, too:
  * one is written, one is read, and one is set to zero. What is delivered when due: due_delivery.cuh.
  */
@@ -20,8 +20,8 @@ ND_FN long long nd_turn(long long row)
     return ND_WINDOW ? (row - 1) / (ND_WINDOW + !ND_WINDOW) : row - 1;
 }
 
-/* The turn whose list has the pieces of a row's spikes. With ND_LOOKAHEAD it is delivered in the step of
- * its number, else in the step after it. Spikes that are not sent `early` then go into the next one. */
+/* The number of the list that gets the pieces of a row's spikes. With ND_LOOKAHEAD list n is delivered in
+ * step n, else in step n + 1. A spike that is not sent `early` goes into the next list then. */
 ND_FN long long nd_list_of(long long row, bool early) { return nd_turn(row) + (ND_LOOKAHEAD && !early); }
 
 /* The L2 policy of slots: evict them last. Slots are used in every step, connections rarely. The

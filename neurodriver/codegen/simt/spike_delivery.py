@@ -297,8 +297,8 @@ def sender(variable: str, deliveries: Sequence[SentFrom], kept: bool = False) ->
     for n, *_ in deliveries:
         ask.append(f"nd_outgoing_{n}[nd_j] = nd_mine ? nd_l.of_{n} : {_NOTHING};")
         ask.append(f"nd_outgoing_{n}[nd_j].more *= nd_count;")
-        ask += [] if kept else [f"if (ND_LOOKAHEAD) nd_all_later(nd_outgoing_{n}[nd_j]);"]
-    body = _sends([(n, by) for n, _, by in deliveries], ask, 0 if kept else 1)
+        ask += [f"if (ND_LOOKAHEAD) nd_all_later(nd_outgoing_{n}[nd_j]);"] * (not kept)
+    body = _sends([(n, by) for n, _, by in deliveries], ask, early=not kept)
     return [*_outgoing_struct(outgoing, deliveries), *block(head + given, body)]
 
 
@@ -349,7 +349,7 @@ def _outgoing_struct(name: str, deliveries: Sequence[SentFrom]) -> list[str]:
     return [*block(f"struct {name}", members), ";"]
 
 
-def _sends(deliveries: Sequence[tuple[int, str]], ask: list[str], early: int = 0) -> list[str]:
+def _sends(deliveries: Sequence[tuple[int, str]], ask: list[str], early: bool = False) -> list[str]:
     """Return the lines that deliver what is due in the next step, and list the rest in pieces.
 
     Parameters
@@ -358,7 +358,7 @@ def _sends(deliveries: Sequence[tuple[int, str]], ask: list[str], early: int = 0
         Their numbers, and who delivers.
     ask : list of str
         Lines that find the connections of component ``nd_j`` of a thread.
-    early : int
+    early : bool
         Whether these spikes are sent a step early where ``ND_LOOKAHEAD``.
     """
     each, unroll = "for (int nd_j = 0; nd_j < N; ++nd_j)", "ND_UNROLL"
@@ -383,7 +383,7 @@ def _sends(deliveries: Sequence[tuple[int, str]], ask: list[str], early: int = 0
     reserve, use = [], []
     if far:
         some = "nd_ballot(nd_count > 0) != 0"
-        given = f"{{nd_list_of(nd_row, {early}), nd_count, {some}, false, {{0, 0}}}}"
+        given = f"{{nd_list_of(nd_row, {int(early)}), nd_count, {some}, false, {{0, 0}}}}"
         reserve = ["int nd_count = 0;", unroll, *block(each, count),
                    f"nd_reservation nd_reserved = {given};"]  # fmt: skip
         room = "uint4 *nd_to = nd_reserved.room();"

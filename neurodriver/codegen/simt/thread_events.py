@@ -84,12 +84,20 @@ class ThreadEvents:
         slice has no dirty byte.
     crosses : bool
         Whether a warp has 32 components in a row, so that it can send their spikes to other GPUs.
+    ahead : bool
+        Whether it sends them a step early where ``ND_LOOKAHEAD``.
     """
 
     def __init__(
-        self, component: ComponentText, name: str, spread: bool, crosses: bool = False
+        self,
+        component: ComponentText,
+        name: str,
+        spread: bool,
+        crosses: bool = False,
+        ahead: bool = False,
     ) -> None:
-        self.component, self.name, self.spread, self.crosses = component, name, spread, crosses
+        self.component, self.name, self.spread = component, name, spread
+        self.crosses, self.ahead = crosses, ahead
 
     def members(self) -> list[str]:
         """Declare what a thread keeps."""
@@ -180,7 +188,7 @@ class ThreadEvents:
         late = within_a_step(each([f"nd_late_{n}[nd_i] = {bits};"]))
         stores = f"nd_stores_{n}"
         across = self._across()
-        gates = "#if ND_GATES && !ND_LOOKAHEAD"
+        gates = "#if ND_GATES && !ND_LOOKAHEAD" if self.ahead else "#if ND_GATES"
         stop = [gates, "}", *across, f"if ({stores}) {{", "#endif"] if across else []
         found = [*each(changed), *stop, *sent, *within_a_step([], later)]
         return held(

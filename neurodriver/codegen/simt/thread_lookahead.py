@@ -1,10 +1,10 @@
 """Lookahead: the spikes of the next step, computed before its inputs are there, as CUDA text.
 
-What arrives at most neurons enters a conductance or a current, and acts on the potential one step
-later. So a spike of step k + 1 is known at the end of step k. Its thread computes it then, sends it
-one step early, and computes it again in its own step. This lookahead takes the time of a delivery
-out of the time of a step: the list of pieces is complete before the step begins in which its
-spikes are due at the earliest.
+Example: ``V += s - 0.1 * V; if (V > 1) { V = 0; spike_state = 1; } s = 0.9 * s + exc;``. Here exc
+changes s, and s changes V one step later. So the spike of step k + 1 follows from V and s at the
+end of step k. Its thread computes it then, and lists all of its connections. Other warps deliver
+them during step k + 1, and no warp waits for that. In its own step the spike is computed again,
+stored and recorded.
 
 Lookahead is the term of parallel simulation for how far ahead a process knows its own events.
 Chandy, K. M. & Misra, J. Distributed simulation. IEEE Trans Softw Eng SE-5, 440-452 (1979).
@@ -29,12 +29,10 @@ class Lookahead:
     Parameters
     ----------
     component : ComponentText
-    events : sequence of ThreadEvents
-        Its variables of events.
     """
 
-    def __init__(self, component: ComponentText, events: Sequence[ThreadEvents]) -> None:
-        self.component, self.texts, self.events = component, component.texts, events
+    def __init__(self, component: ComponentText) -> None:
+        self.component, self.texts = component, component.texts
 
     @cached_property
     def _update(self) -> Slice:
@@ -55,9 +53,12 @@ class Lookahead:
     def _term(self, name: str) -> tree.Node:
         return self.texts[f"terms[{name!r}]"].tree
 
-    @property
+    @cached_property
     def possible(self) -> bool:
-        """Whether spikes depend on states and parameters alone: on no input, draw or step."""
+        """Whether spikes depend on states and parameters alone: on no input, draw or step.
+
+        An input that nothing reaches is 0, so it does not count.
+        """
         if not _plain(self.component.spec) or not self.component.events:
             return False
         terms = [self._term(name) for name in self._terms]
@@ -69,23 +70,24 @@ class Lookahead:
     def _reached(self, access: str) -> bool:
         return self.component.spec.gathers[access].form != "none"
 
-    def method(self, numbers: Sequence[str]) -> list[str]:
+    def method(self, numbers: Sequence[str], events: Sequence[ThreadEvents]) -> list[str]:
         """Return the lines that send the spikes of step ``nd_k`` from the states before it.
 
         Parameters
         ----------
         numbers : sequence of str
             Lines that give the numbers of component ``nd_i`` their names.
+        events : sequence of ThreadEvents
+            The variables of events.
         """
         if not self.possible:
             return ["(void)nd_k;"]
-        c = self.component
-        events, declared = c.events, []
-        for name in events:
-            declared += [f"unsigned nd_e_{name}[ND_OWN];", f"real nd_y_{name}[ND_OWN];"]
+        c, declared = self.component, []
         body = [*numbers, *self._given(), *self._mathematics()]
-        body += [f"nd_y_{name}[nd_i] = {c.live} ? {name} : 0;" for name in events]
-        sends = [line for one in self.events for line in one.sends_ahead()]
+        for name in c.events:
+            declared += [f"unsigned nd_e_{name}[ND_OWN];", f"real nd_y_{name}[ND_OWN];"]
+            body.append(f"nd_y_{name}[nd_i] = {c.live} ? {name} : 0;")
+        sends = [line for one in events for line in one.sends_ahead()]
         lines = [*c.head(), *declared, *each(body), *sends]
         return ["#if ND_LOOKAHEAD", *lines, "#else", "(void)nd_k;", "#endif"]
 

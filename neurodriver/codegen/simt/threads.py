@@ -78,7 +78,7 @@ def thread_kernel(spec: KernelSpec) -> Kernel:
     patches = end_of([*spec.gathers.values()])
     own = {"record": text.record, "rounds": rounds, "kept": text.kept, "patches": patches}
     adds = bool(spec.adds)
-    ahead = Lookahead(text.component, text.events).possible
+    ahead = text.ahead.possible
     return replace(kernel, **own, crosses=_crosses(text), adds=adds, lookahead=ahead)  # type: ignore[arg-type]
 
 
@@ -117,7 +117,8 @@ class ThreadText:
         self.patched = patched(self.sums)
         self.slots = [r for r in self.reads if isinstance(r, ThreadSlots)]
         self.spread = spec.shared_by_warp
-        given = self.spread, not (self.spread or self.patched or spec.side)
+        self.ahead = Lookahead(self.component)
+        given = self.spread, not (self.spread or self.patched or spec.side), self.ahead.possible
         self.events = [ThreadEvents(self.component, n, *given) for n in self.component.events]
         self.unseen = [n for n in self.model.states if n in spec.unseen & {*self.model.updates}]
         drawn = spec.substeps == 1 and self.model.sub_units is None and self.model.draws_random()
@@ -136,12 +137,11 @@ class ThreadText:
     def unit(self) -> list[str]:
         """Return the struct."""
         step = self.step()  # sets what is drawn
-        ahead = Lookahead(self.component, self.events)
         methods = {
             "load(long long nd_k, int nd_first, int nd_end)": self.load(),
             "turn(long long nd_k)": self.turn(),
             "step(long long nd_k, bool nd_last)": ["(void)nd_last;", *step],
-            "look_ahead(long long nd_k)": ahead.method(self.numbers()),
+            "look_ahead(long long nd_k)": self.ahead.method(self.numbers(), self.events),
             "record(long long nd_k)": self.record_window(),
             "save(long long nd_k)": [*self.head(), *each(self.save())],
         }

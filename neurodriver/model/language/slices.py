@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from . import tree
-from .names import assigned, used
+from .names import declared, used
 
 
 @dataclass(frozen=True)
@@ -37,26 +37,25 @@ class Slice:
 def backward_slice(body: tree.Body, wanted: Iterable[str]) -> Slice:
     """Return the statements of a text on which the last values of names depend.
 
-    An ``if`` and a loop are kept whole where they assign to a name that is needed.
+    A block, an ``if`` and a loop are kept whole where anything in them has a name that is needed,
+    also one that is declared there.
     """
     kept: list[tree.Statement] = []
     needed = set(wanted)
     for one in reversed(body.statements):
-        sets = {one.name} if isinstance(one, tree.Declaration) else assigned(one)
-        if needed.isdisjoint(sets):
+        if needed.isdisjoint(_set_in(one)):
             continue
         kept.append(one)
-        if _replaces(one):
-            needed -= sets
-            reads = [one.value] if isinstance(one, tree.Assignment) else list(one.parts())
-            needed |= used(*(part for part in reads if part is not None))
+        if isinstance(one, tree.Declaration):  # of the whole value, as is the next one
+            needed = (needed - {one.name}) | used(*one.parts())
+        elif isinstance(one, tree.Assignment) and (one.sign, type(one.target)) == ("=", tree.Name):
+            needed = (needed - {one.target.name}) | used(one.value)
         else:
             needed |= used(one)
     return Slice(tuple(reversed(kept)), frozenset(needed))
 
 
-def _replaces(node: tree.Statement) -> bool:
-    """Whether a statement gives all of what it sets a new value."""
-    if isinstance(node, tree.Assignment):
-        return node.sign == "=" and isinstance(node.target, tree.Name)
-    return isinstance(node, tree.Declaration)
+def _set_in(node: tree.Statement) -> set[str]:
+    """Return all names that a statement declares or assigns to, in inner blocks, too."""
+    targets = (one for one in node.walk() if isinstance(one, tree.Assignment | tree.Increment))
+    return declared(node) | {one.target.name for one in targets}
