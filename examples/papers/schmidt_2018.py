@@ -24,9 +24,8 @@ rates differ from the published ones by at most 3 %, in 6E by 7 %. With the defa
 0.01, in-degrees 0.1) one biological second of all 32 areas takes 1.2 s on two cores.
 
 ``NEURODRIVER_BACKEND=cuda`` and ``--sizes 1 --indegrees 1 --grid`` give the whole model, on a GPU
-of 139 GiB, or with ``--devices 2`` on two of 78 GiB. With ``--grid`` weights are multiples of a
-step: a synapse takes 4 bytes, else 8. Spikes are counted. Only a figure (``-o``) keeps them: 72 GB
-for 100 s of the metastable state.
+of 139 GiB, or with ``--devices 2`` on two of 78 GiB. With a grid of weights a synapse takes 4
+bytes, else 8. Only a figure (``-o``) keeps spikes: 72 GB for 100 s of the metastable state.
 
 Schmidt, M. et al. A multi-scale layer-resolved spiking network model of resting-state dynamics in
 macaque visual cortical areas. PLoS Comput Biol 14, e1006359 (2018).
