@@ -163,13 +163,17 @@ def _number(text: str) -> float:
 
 
 def networks(page: str, table: str, dtype: str) -> Iterator[tuple[dict[str, str], str, int]]:
-    """Yield the rows of one precision in a table of networks, with title and neurons."""
+    """Yield the rows of one precision in a table of networks, with title and neurons.
+
+    Networks with other weights than the published ones are left out.
+    """
     text = re.search(rf"<!-- {table}: .*?<!-- end of {table} -->", page, re.S)
     lines = [line for line in text.group().splitlines() if line.startswith("|")] if text else []
     heads, *rows = [[cell.strip() for cell in line[1:-1].split("|")] for line in lines]
     for cells in rows:
         row = dict(zip(heads, cells, strict=True))
-        case = re.fullmatch(rf"(.+), ([\d,]+) neurons, [\d,]+ connections, {dtype}", row["case"])
+        size = rf"([\d,]+) neurons, [\d,]+ connections, {dtype}"
+        case = re.fullmatch(rf"(?!.*, weights )(.+), {size}", row["case"])
         if case:
             yield row, case.group(1), int(case.group(2).replace(",", ""))
 
