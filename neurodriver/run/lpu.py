@@ -142,7 +142,8 @@ class LPU(Checkpoints):
         each rank has them in memory, and rank 0 writes files.
     devices : int or sequence of int, optional
         Compute the circuit in parts, each on a GPU: ``2`` means the GPUs 0 and 1, and ``[0, 0]``
-        two parts on GPU 0. When not given, parts take the GPUs in turn.
+        two parts on GPU 0. When not given, parts take the GPUs in turn. It does not choose the
+        backend: without ``backend="cuda"`` the parts are computed on the CPU.
 
     Attributes
     ----------
