@@ -40,7 +40,8 @@ class Network:
     arguments, small : dict
         Arguments of the example's ``network``; those to try it with where there is no GPU.
     target, then : float
-        Milliseconds a second of simulated time; a second target. Infinite where there is none.
+        Milliseconds a second of simulated time, by the clock; a second target. Infinite where there
+        is none.
     peer : str
         Who else was measured on the same GPU, and what.
     seconds : float
@@ -149,21 +150,33 @@ def _row(table: Table, network: Network, made: Any, dt: float, dtype: str, drawi
         f"{floor}; {arrivals:.3g} synaptic events per step; "
         f"{closed * 1e6:.3g} us per step until the recording is closed"
     )
+    clock = spent.wall / dt * 1e3
     at = _at_rate(network.spikes, spikes / steps, found[1:], dt) if lasting else None
     if at is not None:
-        ms, said = at
+        clock, said = at
         row["floor"] += f"; {said}"
-    told, met = [], True
+    ratio = spent.wall / spent.device
+    if math.isfinite(ratio):
+        row["wall of device"] = ratio
     if dtype == "float32" and math.isfinite(network.target):
-        then = f", then {network.then:g}" if math.isfinite(network.then) else ""
-        then += f", at {network.spikes:,.4g} spikes per step" if at is not None else ""
-        told, met = [f"<= {network.target:g} ms{then}"], ms <= network.target
         row["peer"] = network.peer
-    if math.isfinite(spent.device):
-        ratio = row["wall of device"] = spent.wall / spent.device
-        told.append(f"wall <= {WALL:g} of the device")
-        met &= ratio <= WALL
-    return row | (table.judged("; ".join(told), met) if told else {})
+    return row | _judged(table, network, dtype, clock, ratio, at is not None)
+
+
+def _judged(
+    table: Table, network: Network, dtype: str, clock: float, ratio: float, at_rate: bool
+) -> Row:
+    """Return the targets of a row, and which of them it meets by the clock, ms a second.
+
+    ``ratio`` is that of the clock to the device's time, NaN where there is no device.
+    """
+    limits = [one for one in (network.target, network.then) if math.isfinite(one)]
+    limits = limits if dtype == "float32" else []
+    told = [f"<= {', then '.join(f'{one:g}' for one in limits)} ms by the clock"] if limits else []
+    told = [f"{one}, at {network.spikes:,.4g} spikes per step" for one in told] if at_rate else told
+    told += [f"wall <= {WALL:g} of the device"] if math.isfinite(ratio) else []
+    met = [clock <= one and not ratio > WALL for one in limits] or [not ratio > WALL]
+    return table.judged("; ".join(told), *met) if told else {}
 
 
 def _fired(

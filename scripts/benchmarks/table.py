@@ -117,11 +117,14 @@ class Table:
             "floor": floor,
         } | more
 
-    def judged(self, target: str, met: bool) -> Row:
-        """Return a target and whether it was met; the targets are those of the GPU."""
+    def judged(self, target: str, *met: bool) -> Row:
+        """Return a target and whether it was met; where there are two, one after the other.
+
+        The targets are those of the GPU.
+        """
         if self.small or self.backend == "cpu":
             return {}
-        return {"target": target, "met": "yes" if met else "no"}
+        return {"target": target, "met": ", ".join("yes" if one else "no" for one in met)}
 
     def floor(self, lpu: nd.LPU, nbytes: float) -> str:
         """Return how long the bytes of a step, and the barrier it ends with, take alone."""

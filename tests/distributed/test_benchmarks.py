@@ -83,6 +83,32 @@ def test_several_devices_beside_one() -> None:
     assert done.returncode == 0, done.stderr
 
 
+TARGETS = """
+import math
+from benchmarks.seconds import Network, _judged
+from benchmarks.table import Table
+both = Network("a", "b", {}, {}, 100.0, 40.0)
+for clock, ratio, met in ((39.0, 1.1, "yes, yes"), (41.0, 1.1, "yes, no"), (101.0, 1.1, "no, no"),
+                          (39.0, 1.2, "no, no"), (39.0, math.nan, "yes, yes")):
+    found = _judged(Table("cuda", 1), both, "float32", clock, ratio, False)
+    assert found["met"] == met and "<= 100, then 40 ms by the clock" in found["target"], found
+assert _judged(Table("cuda", 1), both, "float64", 39.0, 1.1, False)["met"] == "yes"
+assert not _judged(Table("cuda", 1), both, "float64", 39.0, math.nan, False)
+one = Network("a", "b", {}, {}, 9.0, spikes=6018.0)
+assert _judged(Table("cuda", 1), one, "float32", 8.0, 1.0, False)["met"] == "yes"
+rated = _judged(Table("cuda", 1), one, "float32", 8.0, 1.0, True)
+assert rated["target"].startswith("<= 9 ms by the clock, at 6,018 spikes per step;"), rated
+"""
+
+
+def test_targets_are_judged_by_the_clock() -> None:
+    """Each of two targets for itself; what the host adds to the device's time counts, too."""
+    own = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (ROOT, SCRIPTS)))}
+    words = [sys.executable, "-c", TARGETS]
+    done = subprocess.run(words, capture_output=True, text=True, env=own, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 LONG = r"""
 import re
 import numpy as np

@@ -10,6 +10,8 @@ import pytest
 from support import example
 
 from neurodriver import Circuit
+from neurodriver.plan.compile import compile_circuit
+from neurodriver.plan.target import CUDA
 
 
 def drawn(name: str, **network: object) -> tuple[Circuit, dict[str, range]]:
@@ -126,7 +128,11 @@ def test_microcircuit_s_synapses(column: ModuleType) -> None:
 
 
 def test_weights_on_a_grid_are_multiples_of_a_step(column: ModuleType) -> None:
-    """And have mean and deviation of the others; sums fit into 4 bytes on a GPU at full scale."""
+    """And have mean and deviation of the others; their sums fit into 4 bytes on a GPU."""
+    for grid, wide in ((0, 1), (column.GRID, 0)):
+        whole = column.network(0.1, 1, grid)[0]
+        plan = compile_circuit(whole, column.DT, "float32", target=CUDA).gathers[0, "exc"]
+        assert plan.limits["wide"] == wide
     circuit, populations = drawn("potjans_diesmann_2014", scale=0.05, grid=column.GRID)
     at = column.scaled(0.05)
     step = at.drive_weight / column.GRID

@@ -9,8 +9,8 @@
  * slots of each are `home` slots further on.
  *
  * Connections that are due later pass through a list of pieces; with ND_LOOKAHEAD all do, a step early.
- * The warps that compute spikes write the list, and the delivering warps read it after the barrier. One list belongs to one turn: a
- * step, or a window of ND_WINDOW steps. Two lists alternate. Four counters of pieces alternate, too:
+ * The warps that compute spikes write the list, and the delivering warps read it after the barrier. One
+ * list belongs to one turn: a step, or a window of ND_WINDOW steps. Two lists alternate. Four counters of pieces alternate, too:
  * one is written, one is read, and one is set to zero. What is delivered when due: due_delivery.cuh.
  */
 
