@@ -36,7 +36,7 @@ CLEAR = 2.0**-12
 BEYOND = 8
 """Numbers behind the last way and the last unit, which compiled code reads."""
 
-SENDING = "projection_laws", "projection_sends"
+SENDING = "projections", "projection_laws", "projection_sends"
 """Files of the functions that compute connections: see `drawing.library_source`."""
 
 _NUMBERS = "first shortest ahead end lanes powers alike apart direct terms".split()

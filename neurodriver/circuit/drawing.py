@@ -57,7 +57,9 @@ def _fields(kind: Any, names: str) -> list[tuple[str, Any]]:
     return [(name, kind) for name in names.split()]
 
 
-class _Law(ct.Structure):
+class NativeLaw(ct.Structure):
+    """A `Law` as compiled code knows it."""
+
     _fields_ = _fields(_integer, "kind clip") + _fields(_real, "a b low high factor grid")
 
 
@@ -72,7 +74,8 @@ class NativeRule(ct.Structure):
     _fields_ = [("key", ct.c_ulonglong)]
     _fields_ += _fields(_integer, "kind sources targets shift number autapses multapses")
     _fields_ += _fields(_real, "chance per_log")
-    _fields_ += [("weight", _Law), ("delay", _Law), ("lattice", _Lattice), ("space", _array)]
+    _fields_ += [(name, NativeLaw) for name in ("weight", "delay")]
+    _fields_ += [("lattice", _Lattice), ("space", _array)]
 
 
 class _RowsStruct(ct.Structure):
@@ -80,17 +83,16 @@ class _RowsStruct(ct.Structure):
 
 
 DRAWING = (
-    ("projection_place", "projection_parts", "projection_order"),
-    ("projection_laws", "projection_values"),
+    ("projections", "projection_place", "projection_parts", "projection_order"),
+    ("projections", "projection_laws", "projection_values"),
 )
 """Files of the functions by which connections are drawn. A compiler takes seconds for them, so they
 are two libraries that are compiled at the same time."""
 
 
 def library_source(names: tuple[str, ...]) -> Source:
-    """Return the text of a library with the functions of some files."""
-    files = ("math", "philox", "projections", *names)
-    text = "\n".join(header(f"native/{name}.h") for name in files)
+    """Return the text of a library with the functions of some files, which draw numbers."""
+    text = "\n".join(header(f"native/{name}.h") for name in ("math", "philox", *names))
     return f"/* {', '.join(names)} */\n#define ND_FN {INLINE}\n{text}", ()
 
 
@@ -145,8 +147,8 @@ def native_rule(
         sources=len(ends.source),
         targets=len(ends.target),
         shift=ends.source.start - ends.target.start,
-        weight=_Law(*vars(weight).values()),
-        delay=_Law(*vars(delay).values()),
+        weight=NativeLaw(*vars(weight).values()),
+        delay=NativeLaw(*vars(delay).values()),
         lattice=lattice,
         space=space,
         **given,

@@ -28,10 +28,8 @@ ND_FN word nd_bits_at(word key, integer row, int stream, integer draw)
 template <int kind> ND_FN double nd_drawn(const nd_law &law, word key, integer row, integer rank,
                                           int stream)
 {
-    double x = nd_of<kind>(law.a, law.b, key, row, rank, 0, stream);
-    for (int n = 1; !law.clip && !(x >= law.low && x <= law.high) && n < ND_ATTEMPTS; ++n)
-        x = nd_of<kind>(law.a, law.b, key, row, rank, n, stream);
-    return nd_bounded(law, x);
+    const double first = nd_of<kind>(law.a, law.b, key, row, rank, 0, stream);
+    return nd_kept<kind>(law, key, row, rank, stream, first);
 }
 
 ND_FN double nd_value(const nd_law &law, word key, integer row, integer rank, int stream)

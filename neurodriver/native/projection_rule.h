@@ -71,6 +71,16 @@ ND_FN double nd_bounded(const nd_law &law, double x)
     return law.factor * (law.grid > 0 ? law.grid * nd_rint(inside / law.grid) : inside);
 }
 
+/* The number of a connection whose first draw is `x`: while it is not within the bounds, another
+ * one is drawn. */
+template <int kind> ND_FN double nd_kept(const nd_law &law, word key, integer row, integer rank,
+                                         int stream, double x)
+{
+    for (int n = 1; !law.clip && !(x >= law.low && x <= law.high) && n < ND_ATTEMPTS; ++n)
+        x = nd_of<kind>(law.a, law.b, key, row, rank, n, stream);
+    return nd_bounded(law, x);
+}
+
 ND_FN integer nd_steps(double delay, double dt)
 {
     const double steps = nd_rint(nd_fmin(delay / dt, 0x1p53));

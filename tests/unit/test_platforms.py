@@ -11,7 +11,7 @@ import pytest
 from support import IAF, all_to_all, alone, spiking_network
 
 from neurodriver import Circuit
-from neurodriver.circuit import computed, drawing
+from neurodriver.circuit import computed, drawing, numbers_drawn
 from neurodriver.codegen.generate import generate
 from neurodriver.codegen.source import source
 from neurodriver.native import compiler
@@ -46,7 +46,7 @@ def test_windows_shows_entry_points() -> None:
 def texts() -> dict[str, tuple[str, tuple[str, ...]]]:
     """Return the step loop and some kernels, as they are compiled on any system."""
     out = {"runtime": (header("backends/cpu/runtime.cpp"), ("-DREAL=double",))}
-    for names in (*drawing.DRAWING, computed.SENDING):
+    for names in (*drawing.DRAWING, computed.SENDING, numbers_drawn.NUMBERS):
         out[names[-1]] = drawing.library_source(names)
     circuits: dict[str, Circuit] = {
         "spikes": spiking_network(50, 3, 1),

@@ -12,16 +12,22 @@ from support import model
 
 from neurodriver import (
     Circuit,
+    Exponential,
     FixedInDegree,
     FixedProbability,
     FixedTotal,
     Lattice,
     LogNormal,
     Normal,
+    OneToOne,
     Projection,
     Uniform,
 )
+from neurodriver.circuit.drawing import Rows
 from neurodriver.circuit.drawn import Drawn
+from neurodriver.circuit.numbers_drawn import numbers_drawn
+from neurodriver.circuit.projections import key_of
+from neurodriver.circuit.rules import Ends
 
 DT = 1e-4
 COUNT, WINDOW, ORIGIN, WIDTH = 900, range(300, 777), 250, 640
@@ -216,3 +222,26 @@ def test_codes_without_weights() -> None:
         lag = np.zeros(500, dtype=np.int64)
         rows.encode(merged.code, None, DT, WIDTH, lag, np.ones(WIDTH))
     assert np.array_equal(merged.code, (steps(delay) - 1) * WIDTH + target)
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        Normal(1.0, 2.0),
+        Normal(3.0, 2.0, 2.5, 3.0),  # most draws are outside
+        Normal(50.0, 5.0, 40.0, 60.0, multiple_of=0.25),
+        Uniform(-1.0, 2.0),
+        LogNormal(0.5, 0.2),
+        Exponential(3.0),
+    ],
+)
+def test_numbers_of_components_are_those_of_connections(law: Any) -> None:
+    """A component's number is the weight of a connection of its own: one law has one text."""
+    count = 1_000
+    ends = Ends(range(count), range(count))
+    rows = Rows(OneToOne(), ends, key_of(3, "group", "parameter"), law.law(), law.law())
+    rows.place(np.empty(count, np.int32))
+    expected = np.empty(count)
+    rows.values("weight", expected)
+    assert numbers_drawn(law, count, 3, "group", "parameter").tolist() == expected.tolist()
+    assert len(set(expected.tolist())) > 40

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,6 +50,9 @@ FRACTION = 2.0**-36
 APART = 2.0**-43
 """Two weights whose ratio is farther than this, relative to it, from all fractions of numbers up to
 ``MOST_MULTIPLE`` have no common measure: each would be within ``ALIKE`` of a multiple."""
+
+_PIECE = 1 << 14
+"""Targets that are looked at together: what is computed of them stays in a cache."""
 
 EXACT = 2.0**53
 """Integers below it are exact in double precision."""
@@ -211,7 +214,7 @@ def units_of(
         Whether a common measure is looked for; else all units are powers of two.
     """
     least = np.where(np.isinf(bounds.least), 1.0, bounds.least)  # no weight but zero
-    unit = np.where(measured & _measurable(least, bounds.greatest), least, np.nan)
+    unit = np.where(measured & _in_pieces(_measurable, least, bounds.greatest), least, np.nan)
     parts = np.ones(len(unit))  # units of the least weight
     asked = (bounds.degree > 0) & ~np.isnan(unit)
     for _ in range(_ROUNDS):
@@ -220,7 +223,7 @@ def units_of(
         rest, most = remainders(np.where(asked, unit, np.nan))
         unit[asked & (most > MOST_MULTIPLE)] = np.nan
         asked &= np.isfinite(rest) & ~np.isnan(unit)
-        parts[asked] *= _denominators(rest[asked])
+        parts[asked] *= _in_pieces(_denominators, rest[asked])
         unit[asked] = least[asked] / parts[asked]
         asked &= ~np.isnan(unit)
     unit[asked] = np.nan
@@ -247,6 +250,12 @@ def _each(reduce: np.ufunc, target: NDArray[np.int64], values: Reals, count: int
     begin = np.flatnonzero(np.diff(target, prepend=-1))
     out[target[begin]] = reduce.reduceat(values, begin)
     return out
+
+
+def _in_pieces(function: Callable[..., NDArray[Any]], *columns: Reals) -> NDArray[Any]:
+    """Return what a function gives of columns, (m,) each, in pieces that fit into caches."""
+    begins = range(0, max(len(columns[0]), 1), _PIECE)
+    return np.concatenate([function(*(c[at : at + _PIECE] for c in columns)) for at in begins])
 
 
 def _measurable(least: Reals, greatest: Reals) -> NDArray[np.bool_]:
