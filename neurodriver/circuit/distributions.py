@@ -79,6 +79,19 @@ class Distribution(ABC):
     def below(self, x: float) -> float:
         """Return the share of the law below x."""
 
+    def drawn_below(self, x: float) -> float:
+        """Return the share of numbers below x as they are drawn, within the bounds.
+
+        ``factor`` has to be above 0, and ``multiple_of`` 0.
+        """
+        given, x = self.law(), x / self.factor
+        if not given.low < x <= given.high:
+            return float(x > given.high)
+        if given.clip:
+            return self.below(x)
+        low, high = self.below(given.low), self.below(given.high)
+        return (self.below(x) - low) / (high - low) if high > low else 0.0
+
     def law(self) -> Law:
         """Return what is drawn, with bounds as tight as the law itself makes them."""
         kind, a, b, least, most = self.shape()

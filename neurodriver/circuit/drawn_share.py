@@ -204,8 +204,9 @@ def crossing(projections: Iterable[Drawn], of: Numbers, parts: int) -> dict[str,
 def least_steps(projections: Iterable[Drawn], of: Numbers, dt: float, most: int) -> int:
     """Return the least latency of connections that cross, in steps, or ``most`` if it is less.
 
-    Delays are drawn only if they may be shorter than what is known. Projections that should have
-    some of the least one come first, and small ones before others.
+    A projection that should have ``SURE`` connections of its least latency that cross, or more, is
+    taken to have one: a shorter latency than the true one changes no bit. Others are drawn, small
+    ones first, if they may be shorter than what is known.
     """
     count, parts = np.arange(len(of), dtype=np.int32), int(of.max(initial=0)) + 1
     into: dict[int, Numbering] = {}
@@ -213,11 +214,14 @@ def least_steps(projections: Iterable[Drawn], of: Numbers, dt: float, most: int)
         least = _least(links, dt, most)
         if least >= most:
             continue
+        here, there = (of[end.start : end.stop] for end in (links.ends.source, links.ends.target))
+        if _at_least_latency(dt, links) * _apart(here, there, parts) >= SURE:
+            most = least
+            continue
         if links.latency.least == links.latency.most:
             found = crossing([links], of, parts)
             most = least if found[links.variable].any() else most
             continue
-        here, there = (of[end.start : end.stop] for end in (links.ends.source, links.ends.target))
         for part in np.unique(there).tolist():
             if least < most and (here != part).any():
                 if part not in into:
@@ -236,8 +240,29 @@ def _least(links: Drawn, dt: float, most: float) -> int:
 
 def _late(dt: float, links: Drawn) -> tuple[bool, float]:
     """Return what orders projections: those that should tell the least latency soon come first."""
-    degree, law = links.mean_degree, links.projection.delay
-    expected = np.inf if degree is None else degree * len(links.ends.target)
-    within = (_least(links, dt, 2.0**53) + 0.5) * dt
-    share = law.below(within) if isinstance(law, Distribution) else 0.0
-    return share * expected < SURE, expected
+    return _at_least_latency(dt, links) < SURE, _expected(links)
+
+
+def _expected(links: Drawn) -> float:
+    """Return how many connections a projection should have, infinity where that is not known."""
+    degree = links.mean_degree
+    return np.inf if degree is None else degree * len(links.ends.target)
+
+
+def _at_least_latency(dt: float, links: Drawn) -> float:
+    """Return how many connections should have the least latency that the law allows.
+
+    0 where that is not known.
+    """
+    law, expected = links.projection.delay, _expected(links)
+    if not isinstance(law, Distribution) or law.factor <= 0.0 or law.multiple_of:
+        return 0.0
+    if not np.isfinite(expected):
+        return 0.0
+    return expected * law.drawn_below((_least(links, dt, 2.0**53) + 0.5) * dt)
+
+
+def _apart(here: Numbers, there: Numbers, parts: int) -> float:
+    """Return the share of the pairs of sources and targets that are in different parts."""
+    counts = (np.bincount(side, minlength=parts) / max(len(side), 1) for side in (here, there))
+    return 1.0 - float(np.prod(list(counts), axis=0).sum())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from neurodriver.circuit.cut import bridges_of
 from neurodriver.circuit.drawing import Rows
 from neurodriver.circuit.drawn import Drawn
 from neurodriver.circuit.drawn_share import DrawnShare, Numbering
+from neurodriver.circuit.numbers_drawn import numbers_drawn
 from neurodriver.circuit.partition import partition
 from neurodriver.circuit.share import shares
 from neurodriver.parallel.window import least_crossing
@@ -151,18 +153,58 @@ def test_a_part_draws_what_is_its_own(parts: int, monkeypatch: pytest.MonkeyPatc
     assert sum(least) <= sum(own)
 
 
-def test_one_projection_tells_the_least_delay(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The one that should have delays of one step is drawn, and no smaller one before."""
-    late, soon = (nd.Normal(mean, 2e-4, low=DT) for mean in (2e-3, 3e-4))
+def delays(given: Sequence[tuple[int, Any]]) -> nd.Circuit:
+    """Return 200 neurons that send to 200 others, by a projection for each number and delay."""
     links = [
         nd.Projection("spike_state", "spike_state", (0, 200), (200, 400), nd.FixedTotal(number),
-                      1.0, delay, f"{number}")
-        for number, delay in ((100, late), (200, late), (3000, soon), (4000, late))
+                      1.0, delay, f"{n}")
+        for n, (number, delay) in enumerate(given)
     ]  # fmt: skip
-    whole = nd.Circuit.from_arrays([(model("LeakyIAFDelta"), COUNT, NEURONS, None)], links, seed=4)
+    return nd.Circuit.from_arrays([(model("LeakyIAFDelta"), COUNT, NEURONS, None)], links, seed=4)
+
+
+LATE, SOON = (nd.Normal(mean, 2e-4, low=DT) for mean in (2e-3, 3e-4))
+"""Delays of which none is as short as a step, and of which every twelfth one is."""
+
+
+def test_what_surely_has_the_least_delay_is_not_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A projection that should have delays of one step tells it, and none is drawn."""
+    monkeypatch.setattr(Rows, "place", None)
+    whole = delays([(100, LATE), (200, LATE), (3000, SOON), (4000, LATE)])
+    assert least_crossing(whole, of(2), DT) == 1
+
+
+@pytest.mark.parametrize("number", [60, 90])
+def test_few_delays_are_drawn(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    """A projection that may have no delay of one step is drawn; others cannot be as early."""
     placed, place = [], Rows.place
     monkeypatch.setattr(Rows, "place", lambda rows, *given: placed.append(place(rows, *given)))
-    assert least_crossing(whole, of(2), DT) == 1 and len(placed) == 1
+    whole, part = delays([(200, LATE), (number, SOON), (4000, LATE)]), of(2)
+    columns = [one.expanded() for one in whole.connections]
+    steps = [np.broadcast_to(steps_of(one, DT), (len(one),)) for one in columns]
+    apart = [part[one.source] != part[one.target] for one in columns]
+    expected = min(some[cross].min() for some, cross in zip(steps, apart, strict=True))
+    placed.clear()
+    assert least_crossing(whole, part, DT) == expected
+    assert 1 <= len(placed) <= 2  # the small one, for each part
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        nd.Normal(1.0, 2.0),
+        nd.Normal(1.0, 2.0, 0.5, 2.5),
+        nd.Normal(1.0, 2.0, 0.5, 2.5, outside="clip"),
+        nd.Uniform(0.0, 2.0),
+        nd.LogNormal(0.1, 0.5, 0.4, 3.0, factor=0.7),
+        nd.Exponential(1.5, 0.3, 4.0, factor=0.5),
+    ],
+)
+def test_shares_below_a_number(law: Any) -> None:
+    """They are those of drawn numbers, within the bounds."""
+    drawn = numbers_drawn(law, 40_000, 1, "a", "b")
+    for x in (-1.0, 0.3, 0.51, 1.0, 1.9, 2.6, 9.0):
+        assert abs(law.drawn_below(x) - (drawn < x).mean()) < 0.012
 
 
 @pytest.mark.parametrize(
