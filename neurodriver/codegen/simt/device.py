@@ -401,7 +401,7 @@ def _bring_copy(texts: Sequence[SharedText], parts: int, delivers: bool, copies:
     """Return the function that brings the tables of a copy into shared memory."""
     if not copies:
         return []
-    lines = ["nd_bring(&nd_chunk, nd_copies.chunks + copy, sizeof nd_chunk);"]
+    lines = ["nd_into_shared(&nd_chunk, nd_copies.chunks + copy, sizeof nd_chunk);"]
     for text in texts:
         for member, number in enumerate(text.numbers):
             table = f"{text.space}::{text.name}" + ("" if text.lone else f"[{member}]")
@@ -409,7 +409,7 @@ def _bring_copy(texts: Sequence[SharedText], parts: int, delivers: bool, copies:
             lines.append(f"nd_bring_arguments({given});")
     if delivers:
         place = "nd_copies.lists + 3 * copy"
-        lines.append(f"nd_bring(&nd_spike_list, {place}, sizeof nd_spike_list);")
+        lines.append(f"nd_into_shared(&nd_spike_list, {place}, sizeof nd_spike_list);")
     return block("ND_FN void nd_bring_copy(int copy)", [*lines, "__syncthreads();"])
 
 

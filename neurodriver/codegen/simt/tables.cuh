@@ -130,7 +130,7 @@ ND_FN int nd_own_block() { return (int)blockIdx.x % (int)nd_copies.blocks; }
 ND_FN unsigned nd_own_blocks() { return (unsigned)nd_copies.blocks; }
 
 /* Copies words into shared memory; called by all threads of a block. */
-ND_FN void nd_bring(void *to, const void *from, int bytes)
+ND_FN void nd_into_shared(void *to, const void *from, int bytes)
 {
     for (int i = threadIdx.x; i < bytes / 8; i += ND_THREADS)
         ((long long *)to)[i] = ((const long long *)from)[i];
@@ -141,8 +141,8 @@ ND_FN void nd_bring(void *to, const void *from, int bytes)
 template <int P, int N, int U> ND_FN void nd_bring_arguments(nd_table<P, N, U, real> &to, const void *from)
 {
     const nd_table<P, N, U, double> &all = *(const nd_table<P, N, U, double> *)from;
-    nd_bring(to.p, all.p, sizeof to.p);
-    nd_bring(to.n, all.n, sizeof to.n);
+    nd_into_shared(to.p, all.p, sizeof to.p);
+    nd_into_shared(to.n, all.n, sizeof to.n);
     for (int i = threadIdx.x; i < U; i += ND_THREADS) to.u[i] = (real)all.u[i];
 }
 #else
