@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
@@ -28,6 +28,7 @@ from .numbered import Numbered
 from .readers import CircuitReaders
 from .selection import Selection, named_populations, whole
 from .summary import circuit_html, circuit_text
+from .uids import Uids
 
 if TYPE_CHECKING:
     from .population import Population
@@ -214,6 +215,8 @@ class Circuit(CircuitReaders, CircuitNeighbours, CircuitChanges):
     def uids(self) -> Column:
         """Names of all components in order, unique, (count,) str."""
         parts = [g.full_uids for g in self.groups]
+        if len(parts) == 1:
+            return parts[0]
         return np.concatenate(parts) if parts else np.empty(0, "U1")
 
     @cached_property
@@ -263,8 +266,11 @@ class Circuit(CircuitReaders, CircuitNeighbours, CircuitChanges):
         """Return the group of that model name."""
         return next(g for g in self.groups if g.name == model)
 
-    def find(self, uids: Sequence[str] | Column) -> NDArray[np.int64]:
+    def find(self, uids: Uids) -> NDArray[np.int64]:
         """Return component numbers of names, -1 where there is none, (len(uids),) int64."""
+        for group, start in zip(self.groups, self.starts, strict=False):
+            if not group.scopes and uids is vars(group).get("uids"):
+                return np.arange(start, start + group.count)
         if (counted := self._counted) is not None:
             return counted.find(uids)
         order, known = self._sorted_uids

@@ -26,15 +26,20 @@ class Port(NDComponent):
     is_port = True
 
 
+def _read_only(column: Column) -> Column:
+    """Return a view that cannot be written through."""
+    out = column.view()
+    out.flags.writeable = False
+    return out
+
+
 def _frozen(columns: Mapping[str, ArrayLike]) -> Mapping[str, Column]:
     """Return views that cannot be written through; quantities stay what they are."""
     if isinstance(columns, JoinedColumns):
         return columns
     out: dict[str, Any] = {
-        n: c if is_quantity(c) else np.asarray(c).view() for n, c in columns.items()
+        n: c if is_quantity(c) else _read_only(np.asarray(c)) for n, c in columns.items()
     }
-    for column in (c for c in out.values() if not is_quantity(c)):
-        column.flags.writeable = False
     return out
 
 
@@ -203,14 +208,15 @@ class Group:
     def given_uids(self) -> Column | None:
         """Names of the components, (n,) str; None where they follow from the model."""
         names = self.names
-        return names.made() if isinstance(names, Numbered | NamesOfSome) else names
+        made = names.made() if isinstance(names, Numbered | NamesOfSome) else names
+        return None if made is None else _read_only(made)
 
     @cached_property
     def uids(self) -> Column:
         """Names of the components, (n,) str."""
         if self.given_uids is not None:
             return self.given_uids
-        return Numbered(((self.name, self.count),)).made()
+        return _read_only(Numbered(((self.name, self.count),)).made())
 
     @property
     def full_uids(self) -> Column:

@@ -23,6 +23,21 @@ Who = Sequence[str] | HasUids
 """How users name components: their uids, or something that has them."""
 
 
+Uids = Sequence[str] | NDArray[np.str_]
+"""Uids of components: an array where they were given as one, for there may be millions."""
+
+
+def uids_named(who: Any, error: type[NeurodriverError] = TargetError) -> Uids:
+    """Return the uids of what names components, for keeps; see `uid_list`."""
+    given = getattr(who, "uids", who)
+    if not isinstance(given, np.ndarray) or given.dtype.kind != "U" or not given.size:
+        return tuple(uid_list(who, error))
+    if given.flags.writeable:
+        given = given.copy()
+        given.flags.writeable = False
+    return given if given.ndim == 1 else given.ravel()
+
+
 def uid_list(who: Any, error: type[NeurodriverError] = TargetError) -> list[str]:
     """Return the uids of what names components, as text.
 

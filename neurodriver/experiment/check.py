@@ -126,5 +126,5 @@ def _describe(experiment: Contents, name: str, lpu: LPU, table: PortColumns) -> 
         targets = ", ".join(f"{v} of {len(uids):,}" for v, uids in one.targets)
         yield f"    input {type(one).__name__}: {targets}"
     for recorder in lpu.recorders:
-        what = ", ".join(v + (f" of {len(u):,}" if u else "") for v, u in recorder.record)
+        what = ", ".join(v + ("" if u is None else f" of {len(u):,}") for v, u in recorder.record)
         yield f"    records {what} to {experiment.recordings[name].name}"

@@ -14,12 +14,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..circuit.circuit import Circuit, Group
+from ..circuit.uids import Uids
 from ..errors import RequestError
 from ..recorders.base import Block, Columns, LateNames, Recorder, RecordingPlan
 from .event_merge import ColumnsOfPart, Events, merged
 from .part_blocks import PartColumns, PartRecorder
 
 Numbers = NDArray[np.int64]
+
+
+def _chosen(uids: Uids, mask: NDArray[np.bool_]) -> Uids:
+    """Return some uids, as an array where they are one."""
+    return uids[mask] if isinstance(uids, np.ndarray) else tuple(compress(uids, mask.tolist()))
 
 
 @dataclass(frozen=True)
@@ -127,7 +133,7 @@ class WholeRecording:
                 mine = self._parts_of(variable, uids) == part
                 if mine.any():
                     every = np.array_equal(self._asked[variable][mine], self._shown(variable, part))
-                    yield variable, None if every else tuple(compress(uids, mine.tolist()))
+                    yield variable, None if every else _chosen(uids, mine)
 
     def _parts_with(self, variable: str) -> set[int]:
         """Return the parts with components that update a variable and are not hidden."""
@@ -137,7 +143,7 @@ class WholeRecording:
                 found.update(np.unique(self._of[first : first + group.count]).tolist())
         return found
 
-    def _parts_of(self, variable: str, uids: Sequence[str]) -> Numbers:
+    def _parts_of(self, variable: str, uids: Uids) -> Numbers:
         """Return the part of each component that is named for a variable; 0 of unknown names."""
         with self._finding:  # parts are made side by side
             if variable not in self._asked:
@@ -181,7 +187,7 @@ class WholeRecording:
         return every
 
     def _columns_of(
-        self, variable: str, uids: Sequence[str] | None, some: list[tuple[int, Columns]]
+        self, variable: str, uids: Uids | None, some: list[tuple[int, Columns]]
     ) -> Columns:
         """Return the columns of the whole; note where those of each part are among them."""
         if uids is None:

@@ -29,7 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..arguments import MANY_STEPS, ArgumentError, some, whole_number
-from ..circuit.uids import Who, uid_list
+from ..circuit.uids import Uids, Who, uids_named
 from ..errors import RecordingError, near
 from ..results.sampling import sample_times
 from .cells import cells_asked, of_population
@@ -37,7 +37,7 @@ from .cells import cells_asked, of_population
 Record = Iterable[str | tuple[str, Who | None]]
 """What a user asks to be recorded."""
 
-Request = tuple[str, tuple[str, ...] | None]
+Request = tuple[str, Uids | None]
 """A variable and the uids of it; None means all components that are not hidden."""
 
 
@@ -413,7 +413,7 @@ def _requests(record: Iterable[tuple[str, Who | None]]) -> tuple[Request, ...]:
                 f"{entry!r:.60})"
             )
         variable, uids = entry
-        known = None if uids is None else tuple(uid_list(uids, RecordingError))
+        known = None if uids is None else uids_named(uids, RecordingError)
         requests.append((variable, known))
     return tuple(_joined(requests))
 
@@ -428,7 +428,7 @@ def _joined(requests: Sequence[Request]) -> Iterator[Request]:
         if any(uids is None for uids in asked):
             say = f"'{variable}' of all components is recorded, and '{variable}' is named again"
             raise RecordingError(f"record: {say}; name it once")
-        every = tuple(uid for uids in asked for uid in uids or ())
+        every = tuple(str(uid) for uids in asked if uids is not None for uid in uids)
         twice = [uid for uid, count in Counter(every).items() if count > 1]
         if twice:
             some = ", ".join(f"'{uid}'" for uid in twice[:3])

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..circuit.circuit import Circuit, Column
 from ..circuit.selection import has_populations, population_names
+from ..circuit.uids import Uids
 from ..errors import CircuitWarning, RequestError, near
 from ..model.component import NDComponent
 from ..plan.pool_models import POOLS
@@ -25,7 +26,7 @@ LATE = 1 << 16
 def recorded_columns(
     program: Program,
     variable: str,
-    uids: Sequence[str] | None,
+    uids: Uids | None,
     scope: str | None = None,
     lenient: bool = False,
 ) -> tuple[Columns, NDArray[np.int64]]:
@@ -119,7 +120,7 @@ def places_in_row(program: Program, variable: str, groups: Iterable[int]) -> NDA
     return out
 
 
-def _check_uids(bad: Sequence[str], uids: Sequence[str], variable: str, lenient: bool) -> None:
+def _check_uids(bad: Sequence[str], uids: Uids, variable: str, lenient: bool) -> None:
     """Raise, or warn, where some of the uids asked for do not update a variable."""
     if not bad:
         return

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from .. import html
 from ..circuit.drawn import Drawn
+from ..circuit.uids import Uids
 from ..errors import quoted
 
 if TYPE_CHECKING:
     from .lpu import LPU
 
-TargetUids = tuple[str, Sequence[str] | None]
+TargetUids = tuple[str, Uids | None]
 
 
 def lpu_html(lpu: LPU) -> str:

@@ -47,7 +47,7 @@ def test_names_in_order(chunk: int, short: int, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(numbered, "SHORT", short)
     made = circuit()
     names = made.uids.tolist()
-    assert made.find(names).tolist() == list(range(131)) == made.find(made.uids).tolist()
+    assert made.find(names).tolist() == list(range(131)) == made.find(made.uids.copy()).tolist()
     assert made.find(names[4:111]).tolist() == list(range(4, 111))
     for at, other in ((20, "deep/b/x"), (21, "a/0"), (22, "deep/b/0012")):
         asked = [*names[:at], other, *names[at + 1 :]]
@@ -92,3 +92,18 @@ def test_names_that_do_not_count() -> None:
     made = nd.Circuit([named, nd.Population("PoissonSource", 2, name="m", rate=1.0)])
     assert CountedNames.of(made) is None
     assert made.find(["y", "m/1", "x", "n/0"]).tolist() == [1, 3, 0, -1]
+
+
+def test_names_of_a_group_are_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The very array that a group has of its names is known; an equal one is looked up."""
+    sources = {
+        "a": nd.Population("PoissonSource", 5, rate=1.0),
+        "b": nd.Population("SpikeSource", 4),
+    }
+    made = nd.Circuit(sources)
+    own, equal = made.groups[1].uids, made.groups[1].uids.copy()
+    with pytest.raises(ValueError, match="read-only"):
+        own[0] = "c/0"
+    assert made.find(equal).tolist() == [5, 6, 7, 8]
+    monkeypatch.setattr(CountedNames, "find", None)
+    assert made.find(own).tolist() == [5, 6, 7, 8]

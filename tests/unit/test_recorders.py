@@ -285,6 +285,20 @@ def test_requests() -> None:
             MemoryRecorder([], interval)  # type: ignore[arg-type]
 
 
+def test_an_array_of_uids_stays_one() -> None:
+    """No string is made of a name, and a change to the array later is none to the request."""
+    names = np.array(["n/0", "n/1", "n/2"])
+    ((variable, uids),) = MemoryRecorder([("V", names)]).record
+    names[0] = "m/7"
+    assert variable == "V" and isinstance(uids, np.ndarray) and uids.tolist()[0] == "n/0"
+    assert not uids.flags.writeable
+    names.flags.writeable = False
+    assert MemoryRecorder([("V", names)]).record[0][1] is names  # not even copied
+    assert MemoryRecorder([("V", names), ("V", ["a"])]).record == (("V", (*names.tolist(), "a")),)
+    with pytest.raises(RecordingError, match="named twice"):
+        MemoryRecorder([("V", names), ("V", "n/1")])
+
+
 @given(
     cuts=st.lists(st.integers(1, 60), max_size=8, unique=True).map(sorted),
     interval=st.integers(1, 9),

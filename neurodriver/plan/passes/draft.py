@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...circuit.circuit import Circuit
+from ...circuit.uids import Uids
 from ..injection import Slots
 
 Numbers = NDArray[np.int64]
@@ -29,7 +30,7 @@ class Recorded:
         Models of LPUs whose components stay as they are.
     """
 
-    requests: Sequence[tuple[str | None, str, Sequence[str] | None]] = ()
+    requests: Sequence[tuple[str | None, str, Uids | None]] = ()
     apart: Sequence[str | None] = ()
     kept: Sequence[tuple[str | None, str]] = ()
 
