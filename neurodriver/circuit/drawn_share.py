@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -205,23 +205,27 @@ def least_steps(projections: Iterable[Drawn], of: Numbers, dt: float, most: int)
     """Return the least latency of connections that cross, in steps, or ``most`` if it is less.
 
     A projection that should have ``SURE`` connections of its least latency that cross, or more, is
-    taken to have one: a shorter latency than the true one changes no bit. Others are drawn, small
-    ones first, if they may be shorter than what is known.
+    taken to have one: a shorter latency than the true one changes no bit. Then others are drawn,
+    small ones first, if they may be shorter than what is known.
     """
     count, parts = np.arange(len(of), dtype=np.int32), int(of.max(initial=0)) + 1
     into: dict[int, Numbering] = {}
-    for links in sorted(projections, key=partial(_late, dt)):
+    every = list(projections)
+    share = cache(lambda ends: np.bincount(of[ends.start : ends.stop], minlength=parts) / len(ends))
+    for links in every:
+        least, soon = _least(links, dt, most), _at_least_latency(dt, links)
+        if least < most and soon >= SURE:
+            together = float(share(links.ends.source) @ share(links.ends.target))
+            most = least if soon * (1.0 - together) >= SURE else most
+    for links in sorted(every, key=partial(_late, dt)):
         least = _least(links, dt, most)
         if least >= most:
-            continue
-        here, there = (of[end.start : end.stop] for end in (links.ends.source, links.ends.target))
-        if _at_least_latency(dt, links) * _apart(here, there, parts) >= SURE:
-            most = least
             continue
         if links.latency.least == links.latency.most:
             found = crossing([links], of, parts)
             most = least if found[links.variable].any() else most
             continue
+        here, there = (of[end.start : end.stop] for end in (links.ends.source, links.ends.target))
         for part in np.unique(there).tolist():
             if least < most and (here != part).any():
                 if part not in into:
@@ -260,9 +264,3 @@ def _at_least_latency(dt: float, links: Drawn) -> float:
     if not np.isfinite(expected):
         return 0.0
     return expected * law.drawn_below((_least(links, dt, 2.0**53) + 0.5) * dt)
-
-
-def _apart(here: Numbers, there: Numbers, parts: int) -> float:
-    """Return the share of the pairs of sources and targets that are in different parts."""
-    counts = (np.bincount(side, minlength=parts) / max(len(side), 1) for side in (here, there))
-    return 1.0 - float(np.prod(list(counts), axis=0).sum())

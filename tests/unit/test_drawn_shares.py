@@ -170,7 +170,7 @@ LATE, SOON = (nd.Normal(mean, 2e-4, low=DT) for mean in (2e-3, 3e-4))
 def test_what_surely_has_the_least_delay_is_not_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """A projection that should have delays of one step tells it, and none is drawn."""
     monkeypatch.setattr(Rows, "place", None)
-    whole = delays([(100, LATE), (200, LATE), (3000, SOON), (4000, LATE)])
+    whole = delays([(100, LATE), (200, LATE), (300, SOON), (3000, SOON), (4000, LATE)])
     assert least_crossing(whole, of(2), DT) == 1
 
 
