@@ -214,10 +214,8 @@ class Circuit(CircuitReaders, CircuitNeighbours, CircuitChanges):
     @cached_property
     def uids(self) -> Column:
         """Names of all components in order, unique, (count,) str."""
-        parts = [g.full_uids for g in self.groups]
-        if len(parts) == 1:
-            return parts[0]
-        return np.concatenate(parts) if parts else np.empty(0, "U1")
+        parts = [g.full_uids for g in self.groups] or [np.empty(0, "U1")]
+        return np.concatenate(parts) if len(parts) > 1 else parts[0]
 
     @cached_property
     def populations(self) -> Mapping[str, Selection]:
