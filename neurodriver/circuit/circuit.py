@@ -17,12 +17,13 @@ from ..model.kinds import CircuitKinds, VariableKind
 from ..profiling.phases import phased
 from .builders import BUILDERS
 from .changes import CircuitChanges
-from .counted_names import CountedNames
+from .counted_names import CountedNames, numbers_of_group
 from .followed import CircuitNeighbours
 from .groups import Connections as Connections
 from .groups import Group as Group
 from .groups import Port as Port
 from .groups import column_bytes as column_bytes
+from .groups import read_only
 from .numbered import Column as Column
 from .numbered import Numbered
 from .readers import CircuitReaders
@@ -215,7 +216,7 @@ class Circuit(CircuitReaders, CircuitNeighbours, CircuitChanges):
     def uids(self) -> Column:
         """Names of all components in order, unique, (count,) str."""
         parts = [g.full_uids for g in self.groups] or [np.empty(0, "U1")]
-        return np.concatenate(parts) if len(parts) > 1 else parts[0]
+        return read_only(np.concatenate(parts) if len(parts) > 1 else parts[0])
 
     @cached_property
     def populations(self) -> Mapping[str, Selection]:
@@ -266,9 +267,8 @@ class Circuit(CircuitReaders, CircuitNeighbours, CircuitChanges):
 
     def find(self, uids: Uids) -> NDArray[np.int64]:
         """Return component numbers of names, -1 where there is none, (len(uids),) int64."""
-        for group, start in zip(self.groups, self.starts, strict=False):
-            if not group.scopes and uids is vars(group).get("uids"):
-                return np.arange(start, start + group.count)
+        if (own := numbers_of_group(self, uids)) is not None:
+            return own
         if (counted := self._counted) is not None:
             return counted.find(uids)
         order, known = self._sorted_uids

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,18 @@ Numbers = NDArray[np.int64]
 
 MOST_DIGITS = 18
 """More have no place in 64 bits."""
+
+
+def numbers_of_group(circuit: Circuit, uids: Any) -> Numbers | None:
+    """Return the component numbers of a group if ``uids`` is the very array of its names.
+
+    Such an array cannot be written to, so nobody has to look at the names.
+    """
+    for group, start in zip(circuit.groups, circuit.starts, strict=False):
+        own = None if group.scopes else vars(group).get("uids")
+        if own is not None and own is uids:
+            return np.arange(start, start + group.count)
+    return None
 
 
 @dataclass(frozen=True)

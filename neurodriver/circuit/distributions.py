@@ -80,11 +80,13 @@ class Distribution(ABC):
         """Return the share of the law below x."""
 
     def drawn_below(self, x: float) -> float:
-        """Return the share of numbers below x as they are drawn, within the bounds.
+        """Return the share of numbers below x as they are drawn: within the bounds, and rounded.
 
-        ``factor`` has to be above 0, and ``multiple_of`` 0.
+        ``factor`` has to be above 0.
         """
         given, x = self.law(), x / self.factor
+        if self.multiple_of:  # what is rounded to a lesser multiple
+            x = (math.ceil(x / self.multiple_of) - 0.5) * self.multiple_of
         if not given.low < x <= given.high:
             return float(x > given.high)
         if given.clip:

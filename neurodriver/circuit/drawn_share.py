@@ -14,6 +14,7 @@ from .circuit import Circuit, Connections
 from .distributions import Distribution
 from .drawing import Rows, reaches
 from .drawn import Drawn
+from .rules import OneToOne
 
 Numbers = NDArray[np.int64]
 
@@ -211,12 +212,14 @@ def least_steps(projections: Iterable[Drawn], of: Numbers, dt: float, most: int)
     count, parts = np.arange(len(of), dtype=np.int32), int(of.max(initial=0)) + 1
     into: dict[int, Numbering] = {}
     every = list(projections)
-    share = cache(lambda ends: np.bincount(of[ends.start : ends.stop], minlength=parts) / len(ends))
+    shares = cache(lambda ends: np.bincount(of[ends.start : ends.stop], minlength=parts))
     for links in every:
         least, soon = _least(links, dt, most), _at_least_latency(dt, links)
-        if least < most and soon >= SURE:
-            together = float(share(links.ends.source) @ share(links.ends.target))
-            most = least if soon * (1.0 - together) >= SURE else most
+        if least < most and soon >= SURE and not isinstance(links.projection.rule, OneToOne):
+            ends = links.ends.source, links.ends.target
+            pairs = max(len(ends[0]) * len(ends[1]), 1)
+            apart = 1.0 - float(shares(ends[0]) @ shares(ends[1])) / pairs
+            most = least if soon * apart >= SURE else most
     for links in sorted(every, key=partial(_late, dt)):
         least = _least(links, dt, most)
         if least >= most:
@@ -259,8 +262,6 @@ def _at_least_latency(dt: float, links: Drawn) -> float:
     0 where that is not known.
     """
     law, expected = links.projection.delay, _expected(links)
-    if not isinstance(law, Distribution) or law.factor <= 0.0 or law.multiple_of:
-        return 0.0
-    if not np.isfinite(expected):
+    if not isinstance(law, Distribution) or law.factor <= 0.0 or not np.isfinite(expected):
         return 0.0
     return expected * law.drawn_below((_least(links, dt, 2.0**53) + 0.5) * dt)

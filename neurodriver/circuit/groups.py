@@ -26,7 +26,7 @@ class Port(NDComponent):
     is_port = True
 
 
-def _read_only(column: Column) -> Column:
+def read_only(column: Column) -> Column:
     """Return a view that cannot be written through."""
     out = column.view()
     out.flags.writeable = False
@@ -38,7 +38,7 @@ def _frozen(columns: Mapping[str, ArrayLike]) -> Mapping[str, Column]:
     if isinstance(columns, JoinedColumns):
         return columns
     out: dict[str, Any] = {
-        n: c if is_quantity(c) else _read_only(np.asarray(c)) for n, c in columns.items()
+        n: c if is_quantity(c) else read_only(np.asarray(c)) for n, c in columns.items()
     }
     return out
 
@@ -209,14 +209,14 @@ class Group:
         """Names of the components, (n,) str; None where they follow from the model."""
         names = self.names
         made = names.made() if isinstance(names, Numbered | NamesOfSome) else names
-        return None if made is None else _read_only(made)
+        return None if made is None else read_only(made)
 
     @cached_property
     def uids(self) -> Column:
         """Names of the components, (n,) str."""
         if self.given_uids is not None:
             return self.given_uids
-        return _read_only(Numbered(((self.name, self.count),)).made())
+        return read_only(Numbered(((self.name, self.count),)).made())
 
     @property
     def full_uids(self) -> Column:

@@ -32,10 +32,21 @@ def uids_named(who: Any, error: type[NeurodriverError] = TargetError) -> Uids:
     given = getattr(who, "uids", who)
     if not isinstance(given, np.ndarray) or given.dtype.kind != "U" or not given.size:
         return tuple(uid_list(who, error))
-    if given.flags.writeable:
-        given = given.copy()
-        given.flags.writeable = False
-    return given if given.ndim == 1 else given.ravel()
+    return _kept(given if given.ndim == 1 else given.ravel())
+
+
+def kept(who: Any) -> Any:
+    """Return what names components: an array that cannot be written to where it is one."""
+    named = isinstance(who, np.ndarray) and who.dtype.kind == "U"
+    return _kept(who) if named else who
+
+
+def _kept(uids: NDArray[np.str_]) -> NDArray[np.str_]:
+    if not uids.flags.writeable:
+        return uids
+    out = uids.copy()
+    out.flags.writeable = False
+    return out
 
 
 def uid_list(who: Any, error: type[NeurodriverError] = TargetError) -> list[str]:

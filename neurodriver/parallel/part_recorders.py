@@ -25,7 +25,11 @@ Numbers = NDArray[np.int64]
 
 def _chosen(uids: Uids, mask: NDArray[np.bool_]) -> Uids:
     """Return some uids, as an array where they are one."""
-    return uids[mask] if isinstance(uids, np.ndarray) else tuple(compress(uids, mask.tolist()))
+    if not isinstance(uids, np.ndarray):
+        return (*compress(uids, mask.tolist()),)
+    some: NDArray[np.str_] = uids[mask]
+    some.flags.writeable = False
+    return some
 
 
 @dataclass(frozen=True)

@@ -107,3 +107,7 @@ def test_names_of_a_group_are_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> 
     assert made.find(equal).tolist() == [5, 6, 7, 8]
     monkeypatch.setattr(CountedNames, "find", None)
     assert made.find(own).tolist() == [5, 6, 7, 8]
+    with pytest.raises(ValueError, match="read-only"):
+        made.uids[0] = "c/0"
+    with pytest.raises(TypeError):
+        made.find(None)  # type: ignore[arg-type]

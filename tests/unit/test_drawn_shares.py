@@ -174,6 +174,25 @@ def test_what_surely_has_the_least_delay_is_not_drawn(monkeypatch: pytest.Monkey
     assert least_crossing(whole, of(2), DT) == 1
 
 
+def test_a_grid_of_delays_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Rows, "place", None)
+    soon = nd.Normal(3e-4, 2e-4, low=DT, multiple_of=DT)
+    assert least_crossing(delays([(200, LATE), (3000, soon)]), of(2), DT) == 1
+
+
+def test_pairs_of_one_part_do_not_cross() -> None:
+    """The ends of a one-to-one rule are not independent: here all pairs are in the same part."""
+    ends = (0, 200), (200, 400)
+    given = [(nd.OneToOne(), nd.Uniform(1e-4, 3e-4)), (nd.FixedTotal(3000), 2e-3)]
+    links = [
+        nd.Projection("spike_state", "spike_state", *ends, rule, 1.0, delay, f"{n}")
+        for n, (rule, delay) in enumerate(given)
+    ]
+    whole = nd.Circuit.from_arrays([(model("LeakyIAFDelta"), COUNT, NEURONS, None)], links, seed=4)
+    part = np.tile(np.arange(200) % 2, 2)
+    assert least_crossing(whole, part, DT) == 20
+
+
 @pytest.mark.parametrize("number", [60, 90])
 def test_few_delays_are_drawn(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
     """A projection that may have no delay of one step is drawn; others cannot be as early."""
@@ -198,6 +217,8 @@ def test_few_delays_are_drawn(monkeypatch: pytest.MonkeyPatch, number: int) -> N
         nd.Uniform(0.0, 2.0),
         nd.LogNormal(0.1, 0.5, 0.4, 3.0, factor=0.7),
         nd.Exponential(1.5, 0.3, 4.0, factor=0.5),
+        nd.Normal(1.0, 0.5, multiple_of=0.25),
+        nd.LogNormal(0.1, 0.5, 0.4, 3.0, factor=0.7, multiple_of=0.2),
     ],
 )
 def test_shares_below_a_number(law: Any) -> None:
