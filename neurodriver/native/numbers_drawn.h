@@ -1,5 +1,5 @@
-/* Numbers of components by a law, each by its place. Pasted after math.h and philox.h, and before
- * nothing: a short text, as a circuit that a GPU draws needs no more of the host. */
+/* Numbers of components by a law, each by its place. Pasted after math.h and philox.h. It is kept short
+ * so that it compiles fast: where a GPU draws the connections, the host needs no more than this. */
 #include "projection_rule.h"
 
 template <int kind> static void nd_numbers_of(const nd_law &law, word key, integer count, double *out)
