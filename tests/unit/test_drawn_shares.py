@@ -193,6 +193,18 @@ def test_pairs_of_one_part_do_not_cross() -> None:
     assert least_crossing(whole, part, DT) == 20
 
 
+def test_what_stays_within_a_part_is_not_expected_to_cross() -> None:
+    """Many delays of one step lead from a part to itself, and 40 of two steps to the other one."""
+    ends = ((0, 100), (200, 300)), ((0, 100), (300, 400))
+    given = [(nd.FixedTotal(3000), SOON), (nd.FixedTotal(40), 2e-4)]
+    links = [
+        nd.Projection("spike_state", "spike_state", *between, rule, 1.0, delay, f"{n}")
+        for n, (between, (rule, delay)) in enumerate(zip(ends, given, strict=True))
+    ]
+    whole = nd.Circuit.from_arrays([(model("LeakyIAFDelta"), COUNT, NEURONS, None)], links, seed=4)
+    assert least_crossing(whole, (np.arange(COUNT) >= 300).astype(np.int64), DT) == 2
+
+
 @pytest.mark.parametrize("number", [60, 90])
 def test_few_delays_are_drawn(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
     """A projection that may have no delay of one step is drawn; others cannot be as early."""
