@@ -28,23 +28,19 @@ Uids = Sequence[str] | NDArray[np.str_]
 
 
 def uids_named(who: Any, error: type[NeurodriverError] = TargetError) -> Uids:
-    """Return the uids of what names components, for keeps; see `uid_list`."""
+    """Return the uids of what names components, which nobody changes later; see `uid_list`."""
     given = getattr(who, "uids", who)
     if not isinstance(given, np.ndarray) or given.dtype.kind != "U" or not given.size:
         return tuple(uid_list(who, error))
-    return _kept(given if given.ndim == 1 else given.ravel())
+    uids: NDArray[np.str_] = frozen_names(given if given.ndim == 1 else given.ravel())
+    return uids
 
 
-def kept(who: Any) -> Any:
-    """Return what names components: an array that cannot be written to where it is one."""
-    named = isinstance(who, np.ndarray) and who.dtype.kind == "U"
-    return _kept(who) if named else who
-
-
-def _kept(uids: NDArray[np.str_]) -> NDArray[np.str_]:
-    if not uids.flags.writeable:
-        return uids
-    out = uids.copy()
+def frozen_names(who: Any) -> Any:
+    """Return what names components; an array of names is copied, unless nobody can write to it."""
+    if not isinstance(who, np.ndarray) or who.dtype.kind != "U" or not who.flags.writeable:
+        return who
+    out = who.copy()
     out.flags.writeable = False
     return out
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..circuit.circuit import Circuit, Group
+from ..circuit.groups import read_only
 from ..circuit.uids import Uids
 from ..errors import RequestError
 from ..recorders.base import Block, Columns, LateNames, Recorder, RecordingPlan
@@ -27,9 +28,7 @@ def _chosen(uids: Uids, mask: NDArray[np.bool_]) -> Uids:
     """Return some uids, as an array where they are one."""
     if not isinstance(uids, np.ndarray):
         return (*compress(uids, mask.tolist()),)
-    some: NDArray[np.str_] = uids[mask]
-    some.flags.writeable = False
-    return some
+    return read_only(uids[mask])
 
 
 @dataclass(frozen=True)

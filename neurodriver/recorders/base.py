@@ -29,7 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..arguments import MANY_STEPS, ArgumentError, some, whole_number
-from ..circuit.uids import Uids, Who, kept, uids_named
+from ..circuit.uids import Uids, Who, frozen_names, uids_named
 from ..errors import RecordingError, near
 from ..results.sampling import sample_times
 from .cells import cells_asked, of_population
@@ -239,7 +239,9 @@ class Recorder(ABC):
 
     def __init__(self, record: Record, sample_interval: int = 1) -> None:
         each = [record] if isinstance(record, str) else some(record, "record")
-        self._asked = [(one, None) if isinstance(one, str) else _kept(one) for one in each]
+        self._asked = [
+            (one, None) if isinstance(one, str) else _with_frozen_names(one) for one in each
+        ]
         self.record = _requests([one for one in self._asked if not of_population(one)])
         try:
             self.sample_interval = whole_number(sample_interval, "sample_interval", 1, MANY_STEPS)
@@ -402,10 +404,10 @@ class Recorder(ABC):
                 raise RecordingError(f"{where}: times do not ascend")
 
 
-def _kept(entry: Any) -> Any:
+def _with_frozen_names(entry: Any) -> Any:
     """Return what is asked for, with names in an array that nobody changes."""
     pair = isinstance(entry, tuple | list) and len(entry) == 2
-    return (entry[0], kept(entry[1])) if pair else entry
+    return (entry[0], frozen_names(entry[1])) if pair else entry
 
 
 def _requests(record: Iterable[tuple[str, Who | None]]) -> tuple[Request, ...]:
