@@ -16,6 +16,8 @@ from .errors import UnitError
 
 def is_quantity(value: object) -> bool:
     """Whether a value carries a unit, or is a list of such."""
+    if type(value) is float:  # as most are
+        return False
     if isinstance(value, list | tuple):
         kinds = set(map(type, value))
         nested = bool(kinds & {list, tuple}) and any(map(is_quantity, value))

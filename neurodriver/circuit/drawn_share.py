@@ -174,24 +174,28 @@ def crossing(projections: Iterable[Drawn], of: Numbers, parts: int) -> dict[str,
         Part of each component.
     parts : int
     """
-    out: dict[str, NDArray[np.bool_]] = {}
     shares: dict[range, NDArray[np.float64]] = {}
+    known: dict[tuple[str, range], NDArray[np.bool_]] = {}  # into which parts all sources send
     rest: list[tuple[Drawn, NDArray[np.bool_]]] = []
     for links in projections:
-        if links.variable not in out:
-            out[links.variable] = np.zeros((len(of), parts), bool)
-        found = out[links.variable]
         source, target = links.ends.source, links.ends.target
         if target not in shares:
             here = of[target.start : target.stop]
             shares[target] = np.bincount(here, minlength=parts) / max(len(here), 1)
         degree = (links.mean_degree or 0.0) * len(target) / max(len(source), 1)
         sure = degree * shares[target] >= SURE
-        found[source.start : source.stop, sure] = True
+        all_send = known.setdefault((links.variable, source), np.zeros(parts, bool))
+        all_send |= sure
         if (rare := (shares[target] > 0) & ~sure).any():
             rest.append((links, rare))
+    out: dict[str, NDArray[np.bool_]] = {}
+    for (variable, source), sure in known.items():
+        found = out.setdefault(variable, np.zeros((len(of), parts), bool))
+        found[source.start : source.stop, sure] = True
     for links, rare in rest:
         source, target = links.ends.source, links.ends.target
+        if not (rare & ~known[links.variable, source]).any():
+            continue
         mine = out[links.variable][source.start : source.stop]
         if mine[:, rare].all():
             continue

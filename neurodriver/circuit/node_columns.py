@@ -187,3 +187,17 @@ class JoinedColumns(Mapping[str, Column]):
 
     def __len__(self) -> int:
         return len(list(iter(self)))
+
+    def parts(self) -> Iterator[tuple[Mapping[str, Column], int]]:
+        """Yield the columns and the number of components of each part."""
+        if self._rows is None:
+            yield from zip(self._tables, self._counts, strict=True)
+        else:
+            yield self, len(self._rows)
+
+
+def tables_of(
+    columns: Mapping[str, Column], count: int
+) -> Iterable[tuple[Mapping[str, Column], int]]:
+    """Return node columns in the parts that they are kept in, with their numbers of components."""
+    return columns.parts() if isinstance(columns, JoinedColumns) else [(columns, count)]

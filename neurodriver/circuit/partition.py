@@ -35,7 +35,7 @@ from .cut import carries_current, own_values
 from .drawn import Drawn
 from .drawn_share import is_divided
 from .pointers import numbered_connections, pointers
-from .selection import has_populations, population_names
+from .selection import has_populations, population_runs
 
 Numbers = NDArray[np.int64]
 
@@ -124,12 +124,15 @@ def _listed(numbers: Numbers) -> str:
 def work_of(circuit: Circuit) -> NDArray[np.float64]:
     """Return the estimated work of each component, its incoming connections included."""
     work = np.ones(circuit.count)
+    degrees: dict[range, float] = {}  # many projections have the same targets
     for links in circuit.connections:
         degree = links.mean_degree if isinstance(links, Drawn) else None
         if degree is not None and isinstance(links, Drawn):
-            work[links.ends.target.start : links.ends.target.stop] += CONNECTION_COST * degree
+            degrees[links.ends.target] = degrees.get(links.ends.target, 0.0) + degree
             continue
         work += CONNECTION_COST * np.bincount(links.target, minlength=circuit.count)
+    for targets, degree in degrees.items():
+        work[targets.start : targets.stop] += CONNECTION_COST * degree
     return work
 
 
@@ -203,12 +206,11 @@ def _dealt(circuit: Circuit, cluster: Numbers, work: NDArray[np.float64], parts:
     """Return the part of each cluster; those of a population are distributed by their work."""
     most = np.maximum.accumulate(cluster)
     first = np.flatnonzero(np.diff(most, prepend=-1) > 0)  # clusters are numbered by these
-    names = population_names(circuit)
-    names = names if len(first) == len(names) else names[first]
-    begin = np.concatenate([[0], 1 + np.flatnonzero(names[1:] != names[:-1])])
-    _, index, number = np.unique(names[begin], return_index=True, return_inverse=True)
+    names, counts = population_runs(circuit)
+    _, index, number = np.unique(names, return_index=True, return_inverse=True)
     number = np.argsort(np.argsort(index))[number]  # by their first components
-    population = np.repeat(number, np.diff(np.append(begin, len(names))))
+    population = np.repeat(number, counts)
+    population = population if len(first) == len(population) else population[first]
     sizes, step = np.bincount(population), np.diff(population)
     if ((step > 0) | (step == 0) & (np.diff(work) <= 0)).all():
         order = np.arange(len(work))

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from inspect import Signature, signature
 from typing import Any, get_overloads, overload
 
@@ -164,6 +164,27 @@ def _forms() -> dict[bool, Signature]:
     return {True: first, False: second}
 
 
+class _Known:
+    """What is found once for all projections of a circuit, as thousands have the same ends.
+
+    Attributes
+    ----------
+    ends : dict of int to range
+        id of what an end is given as -> its numbers.
+    models : callable
+        Numbers -> models.
+    routes, misfits, numbers : callable
+        See `wiring`; models are tuples.
+    """
+
+    def __init__(self, circuit: Circuit) -> None:
+        self.ends: dict[int, range] = {}
+        self.models = cache(lambda numbers: tuple(models_of(circuit, numbers)))
+        self.routes = cache(partial(routes, circuit))
+        self.misfits = cache(lambda *given: tuple(misfits(circuit, *given)))
+        self.numbers = cache(partial(numbers_of, circuit))
+
+
 def bind(
     given: Sequence[Projection],
     circuit: Circuit,
@@ -177,7 +198,7 @@ def bind(
     """
     out: list[Drawn] = []
     names: set[str] = set()
-    known: dict[int, range] = {}  # thousands of projections have the same ends
+    known = _Known(circuit)
     for number, one in enumerate(given):
         here = Faults(circuit.name)
         both, found, located, laws = _bound(one, circuit, here, known)
@@ -193,21 +214,19 @@ def bind(
     return out
 
 
-def _end(
-    one: Projection, end: str, circuit: Circuit, faults: Faults, known: dict[int, range]
-) -> range:
+def _end(one: Projection, end: str, circuit: Circuit, faults: Faults, known: _Known) -> range:
     """Return the numbers of an end; ``known`` keeps those of each object."""
     given = getattr(one, end)
-    if id(given) not in known:
+    if id(given) not in known.ends:
         found = numbers_of_end(given, end, circuit, faults)
         if not found:
             return found
-        known[id(given)] = found
-    return known[id(given)]
+        known.ends[id(given)] = found
+    return known.ends[id(given)]
 
 
 def _bound(
-    one: Projection, circuit: Circuit, faults: Faults, known: dict[int, range]
+    one: Projection, circuit: Circuit, faults: Faults, known: _Known
 ) -> tuple[Ends, Projection, Located | None, Laws]:
     """Return the numbers of the ends, the projection with what flows, and what follows from places.
 
@@ -224,8 +243,8 @@ def _bound(
     if not isinstance(rule, Rule):
         want = "a rule, such as AllToAll() or FixedProbability(0.1)"
         faults.add(f"'rule' must be {want} (got {rule!r:.60})")
-    routed = one if faults.count else _routed(one, both, circuit, faults)
-    found = _in_units(routed, both, circuit, faults)
+    routed = one if faults.count else _routed(one, both, known, faults)
+    found = _in_units(routed, both, known, faults)
     for name in ("weight", "delay"):
         for text in faults_of(getattr(found, name)):
             faults.add(f"'{name}': {text}{_one_by_one(name, found)}")
@@ -240,7 +259,7 @@ def _bound(
     located = located_of(found, both, circuit, faults)
     sound = not faults.count
     laws = laws_of(found, both, located if sound else None, circuit, faults)
-    _wiring(found, both, circuit, faults, laws, sound)
+    _wiring(found, both, known, faults, laws, sound)
     if isinstance(found.plasticity, Plasticity) and not faults.count:
         rule = _with_laws(found.plasticity, faults)
         rule = with_uids(rule, str(found.variable), circuit, faults)
@@ -279,15 +298,15 @@ def _with_laws(rule: Plasticity, faults: Faults) -> Plasticity:
     return rule.changed(**laws) if laws else rule
 
 
-def _in_units(one: Projection, ends: Ends, circuit: Circuit, faults: Faults) -> Projection:
+def _in_units(one: Projection, ends: Ends, known: _Known, faults: Faults) -> Projection:
     """Return a projection whose quantities are plain numbers; note what does not fit."""
     values = {name: getattr(one, name) for name in ("weight", "delay", "dendritic", "back")}
     if not any(map(holds_quantity, values.values())):
         return one
     if faults.count:  # the unit of the weight is not known
         values["weight"] = 0.0
-    targets = models_of(circuit, ends.target)
-    rules = {} if faults.count else numbers_of(circuit, str(one.variable), str(one.access), targets)
+    flows = str(one.variable), str(one.access)
+    rules = {} if faults.count else known.numbers(*flows, known.models(ends.target))
     units = dict.fromkeys(values, "s")
     units["weight"] = rules["weight"].unit if "weight" in rules else ""
     for name, value in values.items():
@@ -301,12 +320,12 @@ def _in_units(one: Projection, ends: Ends, circuit: Circuit, faults: Faults) -> 
     return out
 
 
-def _routed(one: Projection, ends: Ends, circuit: Circuit, faults: Faults) -> Projection:
+def _routed(one: Projection, ends: Ends, known: _Known, faults: Faults) -> Projection:
     """Return a projection that knows its variable and access, and holds no population."""
     variable, access = one.variable, one.access
     if variable is None or access is None:
-        sources, targets = models_of(circuit, ends.source), models_of(circuit, ends.target)
-        found = routes(circuit, sources, targets, variable, access)
+        sources, targets = known.models(ends.source), known.models(ends.target)
+        found = known.routes(sources, targets, variable, access)
         if len(found) != 1:
             faults.add(no_route(sources, targets, variable, access, found))
             return one
@@ -314,11 +333,15 @@ def _routed(one: Projection, ends: Ends, circuit: Circuit, faults: Faults) -> Pr
     elif not any(isinstance(end, Members) for end in (one.source, one.target)):
         return one
     said = " -> ".join(end_name(end) for end in (one.source, one.target))
-    name = one.name or f"{said}, {access}"
-    learning = one.plasticity, one.dendritic, one.back, one.largest, one.stored
-    return Projection(
-        variable, access, ends.source, ends.target, one.rule, one.weight, one.delay, name, *learning
+    named = copy(one)
+    vars(named).update(
+        variable=variable,
+        access=access,
+        source=ends.source,
+        target=ends.target,
+        name=one.name or f"{said}, {access}",
     )
+    return named
 
 
 def with_fields_of(circuit: Circuit, number: int, name: str) -> Circuit:
@@ -347,14 +370,14 @@ def key_of(seed: int, name: str, what: str = "projection") -> int:
 
 
 def _wiring(
-    one: Projection, ends: Ends, circuit: Circuit, faults: Faults, laws: Laws, sound: bool
+    one: Projection, ends: Ends, known: _Known, faults: Faults, laws: Laws, sound: bool
 ) -> None:
     """Note variables and accesses that models do not know, and numbers that an access refuses."""
     variable, access = str(one.variable), str(one.access)
-    sources, targets = models_of(circuit, ends.source), models_of(circuit, ends.target)
-    for text in misfits(circuit, variable, access, sources, targets):
+    sources, targets = known.models(ends.source), known.models(ends.target)
+    for text in known.misfits(variable, access, sources, targets):
         faults.add(f"{quoted(variable)} -> {quoted(access)}: {text}")
-    rules = numbers_of(circuit, variable, access, targets)
+    rules = known.numbers(variable, access, targets)
     for key, rule in rules.items():
         if key != "weight" and rule.default is None:
             what = f"every connection needs '{key}' [{rule.unit}]"

@@ -13,7 +13,7 @@ from ..errors import CircuitError, PopulationError, near, quoted
 from ..model.component import NDComponent
 from .groups import Group
 from .members import Members, Rows, index_text, rows_of
-from .node_columns import POPULATION, Column, joined_columns
+from .node_columns import POPULATION, Column, joined_columns, tables_of
 from .numbered import Numbered
 
 if TYPE_CHECKING:
@@ -294,19 +294,23 @@ def space_of(circuit: Circuit, numbers: NDArray[np.int64]) -> Space | None:
 
 def population_names(circuit: Circuit) -> Column:
     """Return the name of each component's population, or else of its model, (count,) str."""
-    parts = []
+    names: Column = np.repeat(*population_runs(circuit))
+    return names
+
+
+def population_runs(circuit: Circuit) -> tuple[Column, NDArray[np.int64]]:
+    """Return the names that components in a row share, and how many these are, (runs,) each."""
+    names, counts = [np.empty(0, "U1")], [np.empty(0, np.int64)]
+    none = np.empty(0, np.int64)
     for group in circuit.groups:
-        default = np.broadcast_to(np.array(group.name), (group.count,))
-        given = group.columns.get(POPULATION)
-        if given is not None and given.strides == (0,):  # one name for all
-            given = np.broadcast_to(given[0] or np.array(group.name), (group.count,))
-            parts.append(given)
-            continue
-        if given is None or (unnamed := given == "").all():
-            parts.append(default)
-        else:
-            parts.append(np.where(unnamed, default, given) if unnamed.any() else given)
-    return np.concatenate(parts) if parts else np.empty(0, "U1")
+        for table, count in tables_of(group.columns, group.count):
+            given = table.get(POPULATION, np.broadcast_to("", (count,)))
+            changes = np.flatnonzero(given[1:] != given[:-1]) + 1 if given.strides[0] else none
+            begins = np.concatenate([[0], changes, [count]]).astype(np.int64)
+            found = given[begins[:-1]] if count else given
+            names.append(np.where(found == "", group.name, found))
+            counts.append(np.diff(begins)[: len(found)])
+    return np.concatenate(names), np.concatenate(counts)
 
 
 def _table(group: Group) -> dict[str, Column]:

@@ -86,7 +86,7 @@ static void nd_mark(long long *active, long long k, long long depth)
 }}
 template <class T> static T __ldg(const T *p) {{ return *p; }}
 template <class T> static T __ldcv(const T *p) {{ return *p; }}
-static void nd_inject(const nd_item &, long long) {{}}
+static void nd_inject(const nd_item, long long) {{}}
 static void atomicMin(long long *p, long long x) {{ if (x < *p) *p = x; }}
 static int nd_table_of(const nd_item &item) {{ return item.which; }}
 static int nd_bits_in(unsigned x) {{ return __builtin_popcount(x); }}

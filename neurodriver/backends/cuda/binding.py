@@ -15,6 +15,7 @@ from ...native.buffers import LANES, DrawnArray
 from ...plan.arrays import SEED, Array, Key, Kind, VariableOwner
 from ...plan.copies import is_shared
 from ...plan.program import Program
+from ...plan.spikes.due import TURNS
 from ..memory import MemoryManager
 from .device import INT, POINTER, Device, Loaded, Pool, launch
 from .locked import LockedCopies
@@ -157,8 +158,10 @@ class Binding:
     # -- arguments ------------------------------------------------------------------------------
 
     def known(self, kernel: Kernel) -> tuple[int | None, ...]:
-        """Return the integers that are part of a kernel's text; the seed is not."""
-        return tuple(None if key == SEED else self._integer(key) for key in kernel.integers)
+        """Return the integers that are part of a kernel's text; None for those that are not."""
+        varies = (key == SEED or key.name == TURNS for key in kernel.integers)
+        known = map(self._integer, kernel.integers)
+        return tuple(None if other else one for other, one in zip(varies, known, strict=True))
 
     def _integer(self, key: Key) -> int:
         return int(self.program.arrays[key].value) & 0xFFFF_FFFF_FFFF_FFFF  # type: ignore[arg-type]

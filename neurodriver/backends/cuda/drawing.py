@@ -34,7 +34,7 @@ from ...native.headers import header
 from ...plan.spikes.drawer import Asked, Survey, grid_of
 from ...plan.spikes.weights import Bounds
 from ...profiling.phases import phased
-from .compiler import compile_cubin
+from .compiler import compile_cubin, find_compiler
 from .device import Device, Loaded, Pool, architecture, launch
 from .drawing_rows import (
     ADDRESS,
@@ -62,7 +62,7 @@ _INFINITE = np.float64(np.inf).view(np.uint64)
 HEADERS = ("native/math.h", "native/philox.h", "native/projection_rule.h")
 ROWS = "native/drawing_rows.cuh"
 KERNELS = ("native/drawing_survey.cuh", "native/drawing_write.cuh")
-"""Files of kernels, which are compiled side by side."""
+"""Files of kernels; each is compiled as a text of its own, while the ones before are used."""
 
 
 def text(kernels: str) -> str:
@@ -78,10 +78,13 @@ def begin_compiling(number: Callable[[], int], circuit: Circuit) -> None:
     """
     drawn = (one for one in circuit.connections if isinstance(one, Drawn))
     if sum((one.mean_degree or 0.0) * len(one.ends.target) for one in drawn) >= MANY:
-        pool = ThreadPoolExecutor(len(KERNELS), "neurodriver-compiler")
-        for kernels in KERNELS:
-            pool.submit(lambda one: compile_cubin(text(one), architecture(number())), kernels)
-        pool.shutdown(wait=False)
+        finding = ThreadPoolExecutor(1, "neurodriver-compiler")  # while the driver is loaded
+        finding.submit(find_compiler)
+        compiling = ThreadPoolExecutor(1, "neurodriver-compiler")
+        for kernels in KERNELS:  # in the order in which they are needed
+            compiling.submit(lambda one: compile_cubin(text(one), architecture(number())), kernels)
+        for pool in (finding, compiling):
+            pool.shutdown(wait=False)
 
 
 _FOUND = "count near low high longest degree least greatest total divisor".split()

@@ -18,7 +18,7 @@ template <class Load, class Use> ND_FN void nd_each_batch(const nd_item &item, L
 #include "imports.cuh"
 #include "peers.cuh"
 
-static __device__ void nd_inject(const nd_item &item, long long k)
+ND_APART void nd_inject(const nd_item item, long long k)
 {
     const nd_input &in = nd_chunk.input[nd_table_of(item)];
     if (nd_take_row(in, item, k)) return;
@@ -65,7 +65,7 @@ static __device__ void nd_sample(const nd_item &item, long long k)
 /* Copies row k for other processes; a chunk exports rows first + 1, first + 2, ... With gates, the
  * buffer holds the rows of one window, and its last row is copied before the gate. Where a turn has
  * several steps, its last row is (`last`), and its first one has been copied as that of the turn before. */
-static __device__ void nd_publish(const nd_item &item, long long k, bool last)
+ND_APART void nd_publish(const nd_item item, long long k, bool last)
 {
 #if ND_GATES
     if (nd_chunk.window) {
@@ -82,11 +82,6 @@ static __device__ void nd_publish(const nd_item &item, long long k, bool last)
     if (k > nd_chunk.first)
         nd_copy(nd_chunk.exported[nd_table_of(item)], item, k, (int)(k - nd_chunk.first) - 1);
 }
-
-#if ND_GATES
-/* The last row, where it is published in several places: compiled once. */
-ND_APART void nd_publish_last(const nd_item item, long long k) { nd_publish(item, k, true); }
-#endif
 
 static __device__ void nd_scan(const nd_item &item, long long k)
 {

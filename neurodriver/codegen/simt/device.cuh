@@ -276,7 +276,7 @@ struct nd_loop {
         if (k != window_end || k >= last) return true;
         window_end = ND_WINDOW > 1 ? until(k) : window_end + nd_chunk.window;
         for (int i = 0; i < count; ++i)     /* all that this warp sends, before it waits for others */
-            if (item(i).what == ND_EXPORT) nd_publish_last(item(i), k);
+            if (item(i).what == ND_EXPORT) nd_publish(item(i), k, true);
         timer.add(ND_RECORDING);
         if (nd_chunk.sent < 0) {
             wait_for_host(k);

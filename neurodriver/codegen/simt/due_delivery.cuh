@@ -25,7 +25,7 @@ template <class Delivery> ND_FN void nd_deliver_fresh(unsigned warp, unsigned wa
     const unsigned long long number = head - begin;
     if (warp == 0 && nd_lane() == 0) {
         for (long long later = call + 1; later <= 2 * row + 3; ++later) __stcg(begins + (later & 7), head);
-        const unsigned long long most = head - __ldcg(before + Delivery::turn(row + 2));
+        const unsigned long long most = head - __ldcg(before + Delivery::oldest(row));
         __stcg(before + Delivery::turn(row + 1), head);
         if (most > __ldcg(Delivery::most())) atomicMax(Delivery::most(), most);
         if (number > Delivery::entries()) nd_no_room<Delivery>();

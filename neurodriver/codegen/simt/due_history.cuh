@@ -117,7 +117,7 @@ ND_FN int4 nd_four_due(unsigned long long tail, unsigned long long i, unsigned l
 template <class Delivery> ND_FN void nd_list_due(unsigned warp, unsigned warps, long long row)
 {
     const unsigned long long *const before = Delivery::before();
-    const unsigned long long tail = __ldcg(before + Delivery::turn(row + 2)) & ~3ull;
+    const unsigned long long tail = __ldcg(before + Delivery::oldest(row)) & ~3ull;
     const unsigned long long number = __ldcg(before + Delivery::turn(row - 1)) - tail;
     const unsigned own = 4 * (nd_lane() * warps + warp);
     unsigned *const places = nd_places + threadIdx.x / 32 * ND_FOUND;

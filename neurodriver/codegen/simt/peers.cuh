@@ -8,7 +8,7 @@
  *
  * Warps send what they compute at once. Then a word of spikes has a bit for each of 32 components.
  */
-static __device__ void nd_inject(const nd_item &item, long long k);
+ND_APART void nd_inject(const nd_item item, long long k);
 
 #if ND_GATES
 enum { ND_POLLS = 1 << 12 };            /* polls between two looks at the host */
@@ -90,7 +90,7 @@ ND_FN bool nd_take_values(const nd_item &item, const nd_peer_word *from, const i
 }
 
 /* Takes the row that step k needs of what others have; returns whether it came from a message. */
-static __device__ bool nd_take_row(const nd_input &in, const nd_item &item, long long k)
+static __device__ __noinline__ bool nd_take_row(const nd_input &in, const nd_item &item, long long k)
 {
     if (!in.words || !nd_comes(k)) return false;
     const unsigned number = nd_number_of(nd_source_row(k));

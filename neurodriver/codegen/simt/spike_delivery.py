@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING
 
 from ...model.text import block, indent
 from ...plan.spikes.computed_rows import ComputedThere
-from ...plan.spikes.due import BEFORE, BEGINS, CONNECTION_BITS, LISTED, MOST, is_due
+from ...plan.spikes.due import BEFORE, BEGINS, CONNECTION_BITS, LISTED, MOST, TURNS, is_due
 from ..cpu.sums import SumText
 from ..kernel import Arguments, Kernel
 from .computed_rows import ComputedConnections
@@ -134,8 +134,8 @@ class _Connections:
     def history(self) -> dict[str, list[str]]:
         """Return the member functions by which spikes wait until they are due."""
         spec, a = self.spec, self.arguments
-        sizes = "room", "turns", "entries"
-        room, turns, entries = (a.integer(spec.size(self.part, n)) for n in sizes)
+        sizes = "room", "rows", "entries", TURNS
+        room, rows, entries, turns = (a.integer(spec.size(self.part, n)) for n in sizes)
         word = "unsigned long long"
         kinds = {"due": "int", "sent": "uint4", "heads": word, "listed": "uint4"}
         kinds |= {"offsets": "unsigned"}
@@ -156,7 +156,8 @@ class _Connections:
             ],
             f"unsigned place({word} nd_n)": [f"return (unsigned)nd_n & (unsigned)({room} - 1);"],
             f"{word} room()": [f"return ({word}){room};"],
-            "int turn(long long nd_row)": [f"return (int)(nd_row % {turns});"],
+            "int turn(long long nd_row)": [f"return (int)(nd_row & ({rows} - 1));"],
+            "int oldest(long long nd_row)": [f"return turn(nd_row + 2 - {turns});"],
             **{
                 f"long long {n}(long long nd_source)": [
                     f"return {self.element(name, 'nd_source')};"

@@ -59,6 +59,10 @@ MOST, BEGINS, LISTED, BEFORE = 1, 2, 10, 14
 before each of eight calls that deliver new ones; entries of the lists of four rows, above the
 number of their connections; how many spikes had entered the history before each row."""
 
+TURNS = "turns"
+"""Steps after which a spike is due nowhere any more. The parts of a circuit differ in it, and this
+number is not in the text of a kernel. So parts of equal sizes have one text."""
+
 CONNECTION_BITS = 40
 """Bits of a number of connections below a number of entries."""
 
@@ -170,11 +174,12 @@ def add_bins(gather: Gather, bins: Bins, degree: Integers, most: int | None = No
     kept = turns if most is None else min(turns, most)
     wanted = min(sources * kept + SIDE_BY_SIDE - 1, MOST_SENT)
     room = 1 << max(wanted - 1, 31).bit_length()
-    gather.limits |= {"turns": turns, "room": room}
+    rows = 1 << (turns - 1).bit_length()
+    gather.limits |= {TURNS: turns, "rows": rows, "room": room}
     gather.limits["most"] = int(degree.max(initial=0))
     gather.blanks["due"] = ZeroArray(room, "int32")
     gather.blanks["sent"] = ZeroArray(4 * room, "int32")
-    gather.blanks["heads"] = ZeroArray(turns + BEFORE, "int64")
+    gather.blanks["heads"] = ZeroArray(rows + BEFORE, "int64")
     most_listed = max(room // ENTRIES_SHARE, FEWEST_ENTRIES, 1 << sources.bit_length())
     entries = gather.limits["entries"] = min(room, most_listed)
     gather.blanks["listed"] = ZeroArray(4 * 3 * entries, "int32")
