@@ -53,6 +53,8 @@ class Exchange:
         Exchanges that compiled code did by itself.
     waits : bool
         Whether a call has to complete before the next one begins.
+    unchanged : bool
+        Whether nobody has set values since the last run, so a run that goes on may keep its rows.
     imports, exports : list of InputTable, list of Probe
     first : int
         The step at which the run begins; windows count from there.
@@ -69,7 +71,7 @@ class Exchange:
     ) -> None:
         self.timing, self.window = timing, timing.window
         self.seconds = 0.0  # to wait for another rank; 0 for as long as it is there
-        self.gated, self.waits, self.first = False, True, 0
+        self.gated, self.waits, self.unchanged, self.first = False, True, False, 0
         self.gate: Callable[[int], bool] = lambda first: False
         self.spent, self.received, self.native = 0.0, 0, 0
         self._world, self._host = world, host

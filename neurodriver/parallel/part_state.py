@@ -82,7 +82,7 @@ class PartedState(Divided):
     _world: World
     _set: set[tuple[int, str]]
     _sends_again: bool
-    """Whether rows that others have may have been changed."""
+    """Whether rows may have been changed since others got them, or have not been sent yet."""
     _inside: bool
     _closed = False
     """Whether a slice has not been completed, so that parts are at different steps."""

@@ -121,8 +121,7 @@ class PartedComponents(Components):
             return
         self._everywhere(lambda: self._set_here(name, numbers))
         for part in self._parts:
-            if name in self._group(part).model.params:
-                self._sets(part.number, name)
+            self._sets(part.number, name)
 
     def _set_here(self, name: str, values: NDArray[np.float64]) -> list[Any]:
         for here, some in self._local():

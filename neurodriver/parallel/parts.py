@@ -99,7 +99,7 @@ class PartedSimulation(PartedState):
         given: dict[str, Any],
     ) -> None:
         self.circuit, self.dt, self.step, self.started = circuit, dt, 0, False
-        self._set, self._sends_again, self._inside, self._opened = set(), False, False, False
+        self._set, self._sends_again, self._inside, self._opened = set(), True, False, False
         self._world = mpi.world()
         self._inputs, self._attributes = inputs, attributes
         self.of = part_of_each(circuit, division.parts, self._world.size)
@@ -195,15 +195,18 @@ class PartedSimulation(PartedState):
         if self.started:
             raise NeurodriverError("LPU: started already; finish() ends a run")
         self.check_whole()
-        self._world.agree("LPU.start", {"steps": steps, "the step": self.step})
+        same = {"steps": steps, "the step": self.step, "whether values were set": self._sends_again}
+        self._world.agree("LPU.start", same)
         for recording in self._own_recordings():
             recording.check()
         for one in self._inputs:
             one.check()
             one.first_step = self.step
             one.begin_run(steps)
+        for part in self._parts:
+            part.exchange.unchanged = not self._sends_again
         self._each(lambda part: part.simulation.start(steps))
-        self.started = True
+        self.started, self._sends_again = True, False
         own = self._own_recordings()
         if not self._opened:  # columns stay what they are
             gathered = self._gathered([part.recorded_columns() for part in self._parts])
@@ -374,8 +377,8 @@ def _done(tasks: Iterable[Callable[[], Result]], threads: int) -> list[Result]:
 
 def _send_again(part: CircuitPart) -> None:
     """Exchange the rows that the imports do not have: they may have been set."""
-    if part.simulation.exchange is not None:
-        part.simulation.exchange.begin(None, part.simulation.step)
+    part.exchange.unchanged = False
+    part.exchange.begin(None, part.simulation.step)
 
 
 def sends_imports(choice: Choice) -> bool:

@@ -155,11 +155,17 @@ class PeerExchange(Exchange):
     # -- a run ------------------------------------------------------------------------------------
 
     def begin(self, steps: int | None, step: int) -> None:
-        """Exchange row 0, or the rows that imports do not have yet, by messages of the host."""
-        self._sent += self._until - self.first
-        self._until = step
+        """Exchange row 0, or the rows that imports do not have yet, by messages of the host.
+
+        Kernels have sent these rows where a run goes on, and is ``unchanged``.
+        """
+        goes_on = self.unchanged and step == self._until
+        if not goes_on:
+            self._sent += self._until - self.first
+            self._until = step
         words = self._connect()
-        super().begin(steps, step)  # until all have connected
+        if not goes_on:
+            super().begin(steps, step)  # until all have connected
         self._kernels.exchange(*words, self._sent, self._kept)
 
     def due(self, step: int) -> bool:

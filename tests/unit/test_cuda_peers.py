@@ -142,18 +142,67 @@ def test_memory_is_kept_where_others_may_have_it_open(
     assert len(peers._KEPT) == (0 if answer else 2)
 
 
-def test_values_that_are_set() -> None:
-    """What is set between two runs is what others read, and earlier messages mean nothing."""
+WAYS: list[dict[str, Any]] = [
+    {"backend": "cpu"},
+    {"backend": "cuda", "devices": 2},
+    {"backend": "cpu", "parts": 2},
+]
+
+
+@pytest.mark.parametrize("started", [False, True])
+@pytest.mark.parametrize("later", [0, 2])
+def test_values_that_are_set(later: int, started: bool) -> None:
+    """What is set between runs, or within one, is what others read, not earlier messages."""
+    circuit, inputs = random_circuit(20, 7)
+    circuit = longer(circuit, later)
+    found: list[Any] = []
+    for given in WAYS:
+        with LPU(circuit, DT, inputs, **given) as lpu:
+            run = lpu.advance if started else lambda steps: lpu.run(steps=steps)
+            run(21)
+            lpu.set("V", lpu.get("V") * 0.5)
+            run(20)
+            run(1)
+            run(3)
+            found.append(lpu.get("V"))
+    for one in found[1:]:
+        assert np.array_equal(found[0], one) and np.ptp(one) > 0
+
+
+def test_a_state_that_is_restored() -> None:
+    """Rows of a state that is put in are sent, at the step at which the last run ended, too."""
     circuit, inputs = random_circuit(20, 7)
     found: list[Any] = []
-    ways: list[dict[str, Any]] = [{"backend": "cpu"}, {"backend": "cuda", "devices": 2}]
-    for given in ways:
+    for given in WAYS[:2]:
         with LPU(circuit, DT, inputs, **given) as lpu:
             lpu.run(steps=21)
+            state = lpu.state()
             lpu.set("V", lpu.get("V") * 0.5)
+            lpu.restore_state(state)
             lpu.run(steps=20)
             found.append(lpu.get("V"))
-    assert np.array_equal(found[0], found[1]) and np.ptp(found[0]) > 0
+    assert np.array_equal(*found) and np.ptp(found[0]) > 0
+
+
+def test_a_run_that_goes_on_sends_nothing_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The host exchanges rows where values were set, and when the first run begins."""
+    sent: list[int] = []
+    real = PeerExchange._swapped
+
+    def swapped(self: PeerExchange, *given: Any) -> Any:
+        sent.append(self.first)
+        return real(self, *given)
+
+    monkeypatch.setattr(PeerExchange, "_swapped", swapped)
+    circuit, inputs = random_circuit(20, 7)
+    with LPU(circuit, DT, inputs, backend="cuda", devices=2) as lpu:
+        for _ in range(3):
+            lpu.run(steps=5)
+        assert sent == [0, 0]
+        lpu.set("V", lpu.get("V"))
+        for _ in range(2):
+            lpu.run(steps=5)
+        assert sent == [0, 0, 15, 15]
 
 
 def test_a_part_that_fails_ends_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
