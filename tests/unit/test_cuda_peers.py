@@ -9,17 +9,21 @@ from typing import Any
 import numpy as np
 import pytest
 from emulated_gpu import emulated, emulated_peers, random_circuit
-from support import DT
+from support import DT, model
 
 import neurodriver as nd
 from neurodriver import LPU, MemoryRecorder
-from neurodriver.backends.cuda import peers
+from neurodriver.backends.cuda import backend, peers
 from neurodriver.backends.cuda.peers import Peers
 from neurodriver.mpi import World
 from neurodriver.parallel.peer_exchange import PeerExchange
+from neurodriver.plan.spikes import due
 
 __all__ = ["emulated", "emulated_peers"]
 pytestmark = pytest.mark.usefixtures("emulated_peers")
+
+OWN = backend.CUDABackend
+"""The backend of a real GPU."""
 
 EVERYTHING = [("V", None), ("spike_state", None), ("I", None)]
 
@@ -263,3 +267,23 @@ def test_no_access(monkeypatch: pytest.MonkeyPatch) -> None:
     found = run(circuit, inputs, backend="cuda", devices=2)
     assert np.array_equal(expected[0], found[0])
     assert not any(isinstance(one, PeerExchange) for one in found[2])
+
+
+def test_parts_of_equal_sizes_have_one_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They differ in how long spikes wait until they are due, which is in no text."""
+    monkeypatch.setattr(backend, "CUDABackend", OWN)  # nothing runs
+    monkeypatch.setattr(due, "BARRIER", -1.0)  # deliver when due
+    texts: list[str] = []
+    monkeypatch.setattr(backend, "compile_cubin", lambda text, arch: texts.append(text) or b"")
+    source, target = np.divmod(np.arange(64 * 64, dtype=np.int32), 64)
+    longest = np.where(target < 32, 27, 30)
+    late = 1 + (7 * source + target) % longest
+    links = nd.Connections("spike_state", "spike_state", source, target, late * DT, {"weight": 0.5})
+    cell = {"resting_potential": -60.0, "threshold": -50.0, "reset_potential": -60.0,
+            "time_constant": 20.0}  # fmt: skip
+    circuit = nd.Circuit.from_arrays([(model("LeakyIAFDelta"), 64, cell, None)], [links])
+    with LPU(circuit, DT, backend="cuda", devices=2, parts=np.arange(64) // 32) as lpu:
+        programs = [part.simulation.program for part in lpu.simulation._parts]
+    turns = [one.gathers[0, "spike_state"].limits[due.TURNS] for one in programs]
+    assert turns == [28, 31] and len(texts) == 2
+    assert texts[0] == texts[1] and "int oldest" in texts[0]
