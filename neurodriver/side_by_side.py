@@ -1,13 +1,11 @@
-"""``in_threads`` and ``begun``: work side by side, most of which holds no lock of Python."""
+"""``in_threads``: calls of compiled code side by side, which hold no lock of Python."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from typing import Any, TypeVar
-
-T = TypeVar("T")
+from typing import Any
 
 
 def in_threads(work: Callable[..., object], parts: Sequence[tuple[Any, ...]], name: str) -> None:
@@ -32,17 +30,3 @@ def in_threads(work: Callable[..., object], parts: Sequence[tuple[Any, ...]], na
         work(*part)
     for one in begun:
         one.result()
-
-
-def begun(work: Callable[[], T], name: str) -> Callable[[], T]:
-    """Call a function in a thread of its own; return what waits for its result.
-
-    In a program that ends, the function is called when its result is asked for.
-    """
-    pool = ThreadPoolExecutor(1, name)
-    try:
-        result = pool.submit(work).result
-    except RuntimeError:
-        return work
-    pool.shutdown(wait=False)
-    return result

@@ -203,9 +203,7 @@ class PartedSimulation(PartedState):
             one.check()
             one.first_step = self.step
             one.begin_run(steps)
-        for part in self._parts:
-            part.exchange.unchanged = not self._sends_again
-        self._each(lambda part: part.simulation.start(steps))
+        self._each(partial(_start, steps, self._sends_again))
         self.started, self._sends_again = True, False
         own = self._own_recordings()
         if not self._opened:  # columns stay what they are
@@ -373,6 +371,12 @@ def _done(tasks: Iterable[Callable[[], Result]], threads: int) -> list[Result]:
     with ThreadPoolExecutor(threads, "neurodriver-part") as pool:
         begun = [pool.submit(copy_context().run, task) for task in tasks]
     return [one.result() for one in begun]
+
+
+def _start(steps: int | None, sends_again: bool, part: CircuitPart) -> None:
+    """Open the recorders of a part, and exchange the rows that its imports do not have."""
+    part.exchange.unchanged = not sends_again
+    part.simulation.start(steps)
 
 
 def _send_again(part: CircuitPart) -> None:

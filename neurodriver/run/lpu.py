@@ -25,7 +25,6 @@ from ..plan.copies import Variants
 from ..quantities import seconds
 from ..recorders.base import Recorder
 from ..results.sheets import axes_attribute
-from ..side_by_side import begun
 from ..version import __version__
 from .assigned import check_assignment
 from .checkpoints import Checkpoints
@@ -211,7 +210,6 @@ class LPU(Checkpoints):
         if parts is None and devices is None:
             check_room(self.circuit, dtype)
         begin_drawing(choice, self.circuit)
-        digest = begun(lambda: self.circuit.digest, "neurodriver-digest")
         self.dt, self.seed = float(dt), seed
         manager_id, namespace = _MANAGED.get(), self.circuit.random_namespace
         self.random_namespace = (manager_id or "") if namespace is None else namespace
@@ -235,9 +233,6 @@ class LPU(Checkpoints):
         self._made = True
         if not self.managed:
             self.simulation = self.simulated(self.circuit, self.variants)
-        self.attributes.update(
-            {"circuit_digest": digest(), **attributes}
-        )  # recorders read them later
 
     def simulated(self, circuit: Circuit, variants: Variants | None) -> Simulation:
         """Return a simulation of a form of the circuit, with these inputs and recorders."""
@@ -280,7 +275,7 @@ class LPU(Checkpoints):
             "version": __version__,
             "seed": self.seed,
             "circuit": self.circuit.name,
-            "circuit_digest": "",
+            "circuit_digest": self.circuit.digest,
             "random_namespace": self.random_namespace,
             "dtype": dtype,
             "command": command_line(sys.argv),
