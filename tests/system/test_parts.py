@@ -23,7 +23,7 @@ from test_digests import script
 import neurodriver as nd
 from neurodriver.backends.cpu.backend import CPUBackend
 from neurodriver.circuit.cut import cut
-from neurodriver.circuit.partition import clusters, partition, work_of
+from neurodriver.circuit.partition import CONNECTION_COST, clusters, partition, work_of
 from neurodriver.circuit.share import shares
 from neurodriver.errors import InputError, RecordingError, TargetError
 from neurodriver.inputs.user import UserInput
@@ -88,6 +88,22 @@ def test_bits_of_the_whole(parts: int, least: int, monkeypatch: pytest.MonkeyPat
     if parts > 1:
         assert least_crossing(circuit, of, DT) == least
     assert_alike(ran(circuit, inputs, None), ran(circuit, inputs, parts))
+
+
+def test_work_of_all_incoming_connections() -> None:
+    """Those of several projections into the same components, and of some of these."""
+    ends = [((0, 10), 4), ((0, 10), 3), ((0, 5), 2)]
+    links = [
+        nd.Projection(
+            "spike_state", "spike_state", (0, 10), target, nd.FixedInDegree(n), name=f"{n}"
+        )
+        for target, n in ends
+    ]
+    cell = {"resting_potential": -60.0, "threshold": -50.0, "reset_potential": -60.0,
+            "time_constant": 20.0}  # fmt: skip
+    circuit = nd.Circuit.from_arrays([(model("LeakyIAFDelta"), 10, cell, None)], links)
+    expected = 1.0 + CONNECTION_COST * np.repeat([9.0, 7.0], 5)
+    assert np.allclose(work_of(circuit), expected, rtol=1e-12)
 
 
 def test_random_parts(dtype: str) -> None:

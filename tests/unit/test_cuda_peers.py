@@ -162,8 +162,9 @@ def test_values_that_are_set(later: int, started: bool) -> None:
     found: list[Any] = []
     for given in WAYS:
         with LPU(circuit, DT, inputs, **given) as lpu:
+            lpu.run(steps=4)
             run = lpu.advance if started else lambda steps: lpu.run(steps=steps)
-            run(21)
+            run(17)
             lpu.set("V", lpu.get("V") * 0.5)
             run(20)
             run(1)

@@ -13,6 +13,7 @@ import pytest
 
 import neurodriver as nd
 from neurodriver.circuit.cut import cut
+from neurodriver.circuit.selection import population_names, population_runs
 from neurodriver.errors import CircuitWarning
 from neurodriver.experiment.build import selected
 from neurodriver.experiment.schema import SelectionSection
@@ -250,6 +251,25 @@ def test_parts_keep_columns_and_populations() -> None:
     assert made.select(layer=4, side="left").numbers_in(parts["one"]).tolist() == [1]
     with pytest.raises(nd.CircuitError, match="no component 'b'"):
         made.select(uid="b").numbers_in(parts["one"])
+
+
+def test_names_of_populations_in_a_row() -> None:
+    """Of populations that share a group, of a part of these, and of columns with names and gaps."""
+    several = nd.Circuit([nd.Population("LeakyIAF", n, name=f"p{n}", **PARAMS) for n in (3, 1, 4)])
+    column = {"population": ["x", "x", "", "", "y", "x"]}
+    given = nd.Circuit.from_arrays([(shipped()["LeakyIAF"], 6, PARAMS, None, column)])
+    part = cut(several, [0, 1, 0, 1, 0, 0, 1, 0], ["one", "two"]).circuits["one"]
+    expected = {
+        several: ("p3 p1 p4", [3, 1, 4]),
+        part: ("p3 p4", [2, 3]),
+        given: ("x LeakyIAF y x", [2, 2, 1, 1]),
+    }
+    for circuit, (names_in_a_row, counts) in expected.items():
+        found = population_runs(circuit)
+        assert found[0].tolist() == names_in_a_row.split() and found[1].tolist() == counts
+        assert (
+            population_names(circuit).tolist() == np.repeat(names_in_a_row.split(), counts).tolist()
+        )
 
 
 def test_columns_of_arrays_and_populations() -> None:
