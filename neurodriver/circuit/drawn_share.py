@@ -184,14 +184,14 @@ def crossing(projections: Iterable[Drawn], of: Numbers, parts: int) -> dict[str,
             shares[target] = np.bincount(here, minlength=parts) / max(len(here), 1)
         degree = (links.mean_degree or 0.0) * len(target) / max(len(source), 1)
         sure = degree * shares[target] >= SURE
-        all_send = known.setdefault((links.variable, source), np.zeros(parts, bool))
-        all_send |= sure
+        into = known.setdefault((links.variable, source), np.zeros(parts, bool))
+        into |= sure
         if (rare := (shares[target] > 0) & ~sure).any():
             rest.append((links, rare))
     out: dict[str, NDArray[np.bool_]] = {}
-    for (variable, source), sure in known.items():
+    for (variable, source), into in known.items():
         found = out.setdefault(variable, np.zeros((len(of), parts), bool))
-        found[source.start : source.stop, sure] = True
+        found[source.start : source.stop, into] = True
     for links, rare in rest:
         source, target = links.ends.source, links.ends.target
         if not (rare & ~known[links.variable, source]).any():

@@ -207,10 +207,12 @@ def _dealt(circuit: Circuit, cluster: Numbers, work: NDArray[np.float64], parts:
     most = np.maximum.accumulate(cluster)
     first = np.flatnonzero(np.diff(most, prepend=-1) > 0)  # clusters are numbered by these
     names, counts = population_runs(circuit)
-    _, index, number = np.unique(names, return_index=True, return_inverse=True)
+    run = np.repeat(np.arange(len(names)), counts)
+    run = run if len(first) == len(run) else run[first]
+    begin = np.flatnonzero(np.diff(run, prepend=-1))
+    _, index, number = np.unique(names[run[begin]], return_index=True, return_inverse=True)
     number = np.argsort(np.argsort(index))[number]  # by their first components
-    population = np.repeat(number, counts)
-    population = population if len(first) == len(population) else population[first]
+    population = np.repeat(number, np.diff(np.append(begin, len(run))))
     sizes, step = np.bincount(population), np.diff(population)
     if ((step > 0) | (step == 0) & (np.diff(work) <= 0)).all():
         order = np.arange(len(work))

@@ -174,7 +174,7 @@ class _Known:
     models : callable
         Numbers -> models.
     routes, misfits, numbers : callable
-        See `wiring`; models are tuples.
+        Those of `wiring` (`numbers_of`), with tuples of models.
     """
 
     def __init__(self, circuit: Circuit) -> None:

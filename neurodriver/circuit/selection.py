@@ -299,7 +299,7 @@ def population_names(circuit: Circuit) -> Column:
 
 
 def population_runs(circuit: Circuit) -> tuple[Column, NDArray[np.int64]]:
-    """Return the names that components in a row share, and how many these are, (runs,) each."""
+    """Return the name and the length of each run of components of one population, (runs,)."""
     names, counts = [np.empty(0, "U1")], [np.empty(0, np.int64)]
     none = np.empty(0, np.int64)
     for group in circuit.groups:
@@ -308,7 +308,8 @@ def population_runs(circuit: Circuit) -> tuple[Column, NDArray[np.int64]]:
             changes = np.flatnonzero(given[1:] != given[:-1]) + 1 if given.strides[0] else none
             begins = np.concatenate([[0], changes, [count]]).astype(np.int64)
             found = given[begins[:-1]] if count else given
-            names.append(np.where(found == "", group.name, found))
+            unnamed = found == ""
+            names.append(np.where(unnamed, group.name, found) if unnamed.any() else found)
             counts.append(np.diff(begins)[: len(found)])
     return np.concatenate(names), np.concatenate(counts)
 

@@ -230,24 +230,24 @@ class Takes(_Side):
         self._addresses = [{i: v.ctypes.data for i, v in view.items()} for view in self.views]
         self._first: list[Array] = []
 
-    def begin(self, came: Sequence[Array], step: int) -> None:
-        """Fill every row of the imports with what the sources begin with.
+    def begin(self, came: Sequence[Array], step: int, alike: bool) -> None:
+        """Take the newest rows of the sources; if ``alike``, every row of the imports is like them.
 
-        In a run from a later step on the imports have older rows; what came follows these.
+        Else imports have older rows, and what came follows these.
         """
         self._first = [np.ascontiguousarray(rows[::-1]) for rows in came]
         self._first_at = [rows.ctypes.data for rows in self._first]
         early = np.arange(self.timing.ahead, dtype=np.int32)
-        self._early = early if step else 0 * early  # which of these rows each step takes first
+        self._early = 0 * early if alike else early  # which of these rows each step takes first
         for i, (rows, reads) in enumerate(zip(came, self.reads, strict=True)):
             for variable, first in reads:
                 at = slice(first, first + rows.shape[1])
-                if not step:
+                if alike:
                     self.backend.put(variable, at, rows[0])
                 elif i in self.places:
                     ring = self.memory.get_buffer(variable)
                     ring[(step + self.timing.late - np.arange(len(rows))) % len(ring), at] = rows
-        for relay in [one for one in self._joined.relays if one.imported and not step]:
+        for relay in [one for one in self._joined.relays if one.imported and alike]:
             lpus = [rows[0] for rows, b in zip(came, self.blocks, strict=True) if not b.to_modules]
             place = relay.source - self._joined.circuit.starts[self._joined.imports]
             elements = element_of(self.layout, relay.component, relay.variable)

@@ -55,6 +55,8 @@ class Exchange:
         Whether a call has to complete before the next one begins.
     unchanged : bool
         Whether nobody has set values since the last run, so a run that goes on may keep its rows.
+    begun : bool
+        Whether imports have the rows before step 0.
     imports, exports : list of InputTable, list of Probe
     first : int
         The step at which the run begins; windows count from there.
@@ -71,7 +73,8 @@ class Exchange:
     ) -> None:
         self.timing, self.window = timing, timing.window
         self.seconds = 0.0  # to wait for another rank; 0 for as long as it is there
-        self.gated, self.waits, self.unchanged, self.first = False, True, False, 0
+        self.gated, self.waits, self.first = False, True, 0
+        self.unchanged = self.begun = False
         self.gate: Callable[[int], bool] = lambda first: False
         self.spent, self.received, self.native = 0.0, 0, 0
         self._world, self._host = world, host
@@ -111,10 +114,9 @@ class Exchange:
         return self._host.asking if self._host else None
 
     def begin(self, steps: int | None, step: int) -> None:
-        """Exchange row 0, and let every earlier row of the imports be like it.
-
-        A run that goes on at a later ``step`` exchanges the rows that imports do not have yet.
-        """
+        """Exchange the rows that imports do not have; at first row 0, and all before are like it."""
+        alike = not (step or self.begun)
+        self.begun = True
         if step != self.first:  # windows count from here
             self.first, self._number, self._native = step, 0, None
             self._messages.clear()
@@ -122,12 +124,12 @@ class Exchange:
                 self.gate(step)
         if self.gated and self._native is None:
             self._native = self._connected()
-        rows = self.timing.ahead if step else 1
+        rows = 1 if alike else self.timing.ahead
         out = self.sends.latest(self._peers, step, rows)
         if self._host:
             self._host.begin(steps, self.sends.of_modules(self.sends.parts(out, rows)))
         came = self._swapped(out, rows)
-        self.takes.begin(came, step)
+        self.takes.begin(came, step, alike)
         self.lists.begin(self.takes)
         if self._host:
             self._host.take(-1, self.takes.of_modules(came))

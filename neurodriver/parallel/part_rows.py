@@ -78,7 +78,8 @@ class PartRows:
         for i, sources, reads in self._imports():
             block = self._exchange.takes.blocks[i]
             rows = _rows_of(self._whole, snapshot, block.variable, sources)
-            rows[: self._exchange.timing.ahead] = 0  # these come by the exchange
+            # the newest come by the exchange, which brings none before step 0
+            rows[: min(self._exchange.timing.ahead, snapshot.step + 1)] = 0
             for variable, first in reads:
                 elements = first + np.arange(len(sources))
                 out[variable].append(Placed(elements, rows, np.full(len(sources), len(rows))))

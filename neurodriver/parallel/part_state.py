@@ -125,8 +125,15 @@ class PartedState(Divided):
         return PartedSynapses(self.circuit, links, self.of, here, self._everywhere, self.dt)
 
     def _note_set(self, group: int, name: str) -> None:
+        """Note what is going to be set."""
         self._set.add((group, name))
+        self._change_rows()
+
+    def _change_rows(self) -> None:
+        """Note that rows are going to change; before that, imports get the rows before step 0."""
         self._sends_again = True
+        if not all(part.exchange.begun for part in self._parts):
+            self._each(send_again)
 
     def current(self, circuit: Circuit) -> Circuit:
         columns = {}
@@ -189,6 +196,7 @@ class PartedState(Divided):
 
     def go_on_from(self, snapshot: Snapshot) -> None:
         on_every_rank(self._world, self._check_savable)
+        self._change_rows()
         self._each(partial(self._put, snapshot))
         self.step = snapshot.step
 
@@ -232,6 +240,12 @@ class PartedState(Divided):
         first, self.closed = not self.closed, True
         if first:
             part_all((part.exchange for part in self._parts), self._world)
+
+
+def send_again(part: CircuitPart) -> None:
+    """Exchange the rows that the imports do not have: they may have been set."""
+    part.exchange.unchanged = False
+    part.exchange.begin(None, part.simulation.step)
 
 
 def _having(part: CircuitPart, name: str) -> Numbers | str:

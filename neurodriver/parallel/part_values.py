@@ -55,7 +55,7 @@ class PartedComponents(Components):
     changed, numbers, said, parts, shape
         As for `Components`.
     sets : callable
-        Called with the group and the name of each parameter that is set.
+        Called with the group and the name of what is going to be set.
     """
 
     __slots__ = ("_circuit", "_everywhere", "_here", "_sets")
@@ -119,9 +119,9 @@ class PartedComponents(Components):
             for part in self._parts:
                 self._set_anew(part, name, numbers[part.out])
             return
-        self._everywhere(lambda: self._set_here(name, numbers))
-        for part in self._parts:
+        for part in self._parts:  # before: where one part fails, others have been set
             self._sets(part.number, name)
+        self._everywhere(lambda: self._set_here(name, numbers))
 
     def _set_here(self, name: str, values: NDArray[np.float64]) -> list[Any]:
         for here, some in self._local():

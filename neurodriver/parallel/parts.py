@@ -46,7 +46,7 @@ from .border import border_of
 from .exchange import Left
 from .part_inputs import inputs_of_parts
 from .part_recorders import Arrived, WholeRecording
-from .part_state import CircuitPart, PartedState
+from .part_state import CircuitPart, PartedState, send_again
 from .part_synapse_recordings import whole_recording
 from .thread_ranks import Team
 from .timing import Exchanged
@@ -234,7 +234,7 @@ class PartedSimulation(PartedState):
             self.start()
         end = self.step + steps
         if self._sends_again:
-            self._each(_send_again)
+            self._each(send_again)
             self._sends_again = False
         if steps > 1:  # else the ranks find at the end of the step that they differ
             self._world.agree("LPU.advance", {"the steps": f"{self.step} to {end}"})
@@ -377,12 +377,6 @@ def _start(steps: int | None, sends_again: bool, part: CircuitPart) -> None:
     """Open the recorders of a part, and exchange the rows that its imports do not have."""
     part.exchange.unchanged = not sends_again
     part.simulation.start(steps)
-
-
-def _send_again(part: CircuitPart) -> None:
-    """Exchange the rows that the imports do not have: they may have been set."""
-    part.exchange.unchanged = False
-    part.exchange.begin(None, part.simulation.step)
 
 
 def sends_imports(choice: Choice) -> bool:

@@ -165,7 +165,7 @@ class PeerExchange(Exchange):
             self._until = step
         words = self._connect()
         if not goes_on:
-            super().begin(steps, step)  # until all have connected
+            super().begin(steps, step)
         self._kernels.exchange(*words, self._sent, self._kept)
 
     def due(self, step: int) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from neurodriver.backends.cuda.peers import Peers
 from neurodriver.mpi import World
 from neurodriver.parallel.peer_exchange import PeerExchange
 from neurodriver.plan.spikes import due
+from neurodriver.run.live import Components
 
 __all__ = ["emulated", "emulated_peers"]
 pytestmark = pytest.mark.usefixtures("emulated_peers")
@@ -153,18 +155,23 @@ WAYS: list[dict[str, Any]] = [
 ]
 
 
+@pytest.mark.parametrize("before", [None, 0, 4])
 @pytest.mark.parametrize("started", [False, True])
-@pytest.mark.parametrize("later", [0, 2])
-def test_values_that_are_set(later: int, started: bool) -> None:
-    """What is set between runs, or within one, is what others read, not earlier messages."""
+@pytest.mark.parametrize("later", [0, 4])
+def test_values_that_are_set(later: int, started: bool, before: int | None) -> None:
+    """What is set before or between runs, or within one, is what others read."""
     circuit, inputs = random_circuit(20, 7)
     circuit = longer(circuit, later)
     found: list[Any] = []
     for given in WAYS:
         with LPU(circuit, DT, inputs, **given) as lpu:
-            lpu.run(steps=4)
+            if before is not None:
+                lpu.run(steps=before)
             run = lpu.advance if started else lambda steps: lpu.run(steps=steps)
-            run(17)
+            if started:
+                lpu.start()
+            if before:
+                run(17)
             lpu.set("V", lpu.get("V") * 0.5)
             run(20)
             run(1)
@@ -174,19 +181,70 @@ def test_values_that_are_set(later: int, started: bool) -> None:
         assert np.array_equal(found[0], one) and np.ptp(one) > 0
 
 
-def test_a_state_that_is_restored() -> None:
+@pytest.mark.parametrize("before", [0, 2, 21])
+@pytest.mark.parametrize("later", [0, 4])
+def test_a_state_that_is_restored(later: int, before: int) -> None:
     """Rows of a state that is put in are sent, at the step at which the last run ended, too."""
     circuit, inputs = random_circuit(20, 7)
+    circuit = longer(circuit, later)
     found: list[Any] = []
-    for given in WAYS[:2]:
+    for given in WAYS:
         with LPU(circuit, DT, inputs, **given) as lpu:
-            lpu.run(steps=21)
+            lpu.run(steps=before)
             state = lpu.state()
             lpu.set("V", lpu.get("V") * 0.5)
             lpu.restore_state(state)
-            lpu.run(steps=20)
+            lpu.run(steps=9)
             found.append(lpu.get("V"))
-    assert np.array_equal(*found) and np.ptp(found[0]) > 0
+            lpu.reset(step=0)
+            lpu.run(steps=7)
+            found[-1] = np.concatenate([found[-1], lpu.get("V")])
+    for one in found[1:]:
+        assert np.array_equal(found[0], one) and np.ptp(one) > 0
+
+
+@pytest.mark.parametrize("step", [0, 3])
+def test_a_run_that_is_resumed_after_a_run_without_steps(step: int, tmp_path: Path) -> None:
+    """The rows of the state are sent, though nothing was set since the first run."""
+    circuit, inputs = random_circuit(20, 7)
+    found: list[Any] = []
+    for number, given in enumerate(WAYS):
+        with LPU(circuit, DT, inputs, **given) as lpu:
+            lpu.run(steps=step)
+            lpu.set("V", lpu.get("V") * 0.5)
+            lpu.save(tmp_path / f"{number}.h5")
+        with LPU(circuit, DT, inputs, **given) as lpu:
+            lpu.run(steps=0)
+            lpu.resume(tmp_path / f"{number}.h5")
+            lpu.run(steps=9)
+            found.append(lpu.get("V"))
+    for one in found[1:]:
+        assert np.array_equal(found[0], one) and np.ptp(one) > 0
+
+
+def test_a_part_in_which_values_cannot_be_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of another part have been set, so their rows are sent."""
+    circuit, inputs = random_circuit(20, 7)
+    found: list[Any] = []
+    for given in WAYS[1:]:
+        with LPU(circuit, DT, inputs, **given) as lpu:
+            lpu.run(steps=5)
+            before, values = lpu.get("V"), lpu.get("V") * 0.5
+            real, calls = Components.set, []
+
+            def fails(self: Any, *of: Any, real: Any = real, calls: Any = calls) -> None:
+                calls.append(of)
+                if len(calls) == 2:
+                    raise RuntimeError("planned")
+                real(self, *of)
+
+            with monkeypatch.context() as patched, pytest.raises(RuntimeError, match="planned"):
+                patched.setattr(Components, "set", fails)
+                lpu.set("V", values)
+            assert 0 < (lpu.get("V") != before).sum() < len(before)
+            lpu.run(steps=9)
+            found.append(lpu.get("V"))
+    assert np.array_equal(*found)
 
 
 def test_a_run_that_goes_on_sends_nothing_again(monkeypatch: pytest.MonkeyPatch) -> None:

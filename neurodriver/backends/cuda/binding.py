@@ -159,9 +159,10 @@ class Binding:
 
     def known(self, kernel: Kernel) -> tuple[int | None, ...]:
         """Return the integers that are part of a kernel's text; None for those that are not."""
-        varies = (key == SEED or key.name == TURNS for key in kernel.integers)
-        known = map(self._integer, kernel.integers)
-        return tuple(None if other else one for other, one in zip(varies, known, strict=True))
+        keys = kernel.integers
+        return tuple(
+            None if key == SEED or key.name == TURNS else self._integer(key) for key in keys
+        )
 
     def _integer(self, key: Key) -> int:
         return int(self.program.arrays[key].value) & 0xFFFF_FFFF_FFFF_FFFF  # type: ignore[arg-type]

@@ -151,7 +151,8 @@ class Peers:
     def free(self) -> None:
         """Give the memory back that others have written into, after they have let go of it."""
         with self._device.current():
-            self._device.synchronize()
+            with contextlib.suppress(DeviceError):  # that of a launch that has failed
+                self._device.synchronize()
             for memory in filter(None, (*self._offered, self._tables)):
                 memory.free()
         self._offered, self._tables = [], None

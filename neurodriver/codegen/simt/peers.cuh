@@ -37,7 +37,7 @@ ND_FN bool nd_gives_up(unsigned polls, long long k)
 }
 
 /* Waits for a value that step k needs. */
-static __device__ __noinline__ void nd_await_value(const nd_peer_word *from, unsigned number, long long k, real &value)
+ND_APART void nd_await_value(const nd_peer_word *from, unsigned number, long long k, real &value)
 {
     for (unsigned polls = 1; !nd_take_value(from, number, value); ++polls)
         if (nd_gives_up(polls, k)) return;
@@ -90,7 +90,7 @@ ND_FN bool nd_take_values(const nd_item &item, const nd_peer_word *from, const i
 }
 
 /* Takes the row that step k needs of what others have; returns whether it came from a message. */
-static __device__ __noinline__ bool nd_take_row(const nd_input &in, const nd_item &item, long long k)
+ND_APART bool nd_take_row(const nd_input &in, const nd_item &item, long long k)
 {
     if (!in.words || !nd_comes(k)) return false;
     const unsigned number = nd_number_of(nd_source_row(k));

@@ -57,7 +57,8 @@ MOST_SENT = 1 << 26
 MOST, BEGINS, LISTED, BEFORE = 1, 2, 10, 14
 """Places in ``heads``: the most spikes that were on their way at once; how many spikes there were
 before each of eight calls that deliver new ones; entries of the lists of four rows, above the
-number of their connections; how many spikes had entered the history before each row."""
+number of their connections; how many spikes had entered the history before each row, a ring of
+``rows`` rows. These are a power of two, and `TURNS` at least."""
 
 TURNS = "turns"
 """Steps after which a spike is due nowhere any more. The parts of a circuit differ in it, and this
