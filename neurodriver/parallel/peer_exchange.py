@@ -159,12 +159,11 @@ class PeerExchange(Exchange):
 
         Kernels have sent these rows where a run goes on, and is ``unchanged``.
         """
-        goes_on = self.unchanged and step == self._until
-        if not goes_on:
+        if not self.unchanged:
             self._sent += self._until - self.first
             self._until = step
         words = self._connect()
-        if not goes_on:
+        if not self.unchanged:
             super().begin(steps, step)
         self._kernels.exchange(*words, self._sent, self._kept)
 
