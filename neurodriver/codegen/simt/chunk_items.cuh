@@ -18,7 +18,7 @@ template <class Load, class Use> ND_FN void nd_each_batch(const nd_item &item, L
 #include "imports.cuh"
 #include "peers.cuh"
 
-ND_APART void nd_inject(const nd_item item, long long k)
+ND_SHARED_CODE void nd_inject(const nd_item item, long long k)
 {
     const nd_input &in = nd_chunk.input[nd_table_of(item)];
     if (nd_take_row(in, item, k)) return;
@@ -65,7 +65,7 @@ static __device__ void nd_sample(const nd_item &item, long long k)
 /* Copies row k for other processes; a chunk exports rows first + 1, first + 2, ... With gates, the
  * buffer holds the rows of one window, and its last row is copied before the gate. Where a turn has
  * several steps, its last row is (`last`), and its first one has been copied as that of the turn before. */
-ND_APART void nd_publish(const nd_item item, long long k, bool last)
+ND_SHARED_CODE void nd_publish(const nd_item item, long long k, bool last)
 {
 #if ND_GATES
     if (nd_chunk.window) {

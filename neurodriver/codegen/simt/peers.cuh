@@ -8,7 +8,15 @@
  *
  * Warps send what they compute at once. Then a word of spikes has a bit for each of 32 components.
  */
-ND_APART void nd_inject(const nd_item item, long long k);
+/* ND_SHARED_CODE: a function that is called in several places, and compiled once if there are gates. Without
+ * gates some texts would have too few registers then. */
+#if ND_GATES
+#define ND_SHARED_CODE ND_APART
+#else
+#define ND_SHARED_CODE static __device__
+#endif
+
+ND_SHARED_CODE void nd_inject(const nd_item item, long long k);
 
 #if ND_GATES
 enum { ND_POLLS = 1 << 12 };            /* polls between two looks at the host */
