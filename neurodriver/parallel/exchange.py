@@ -114,7 +114,7 @@ class Exchange:
         return self._host.asking if self._host else None
 
     def begin(self, steps: int | None, step: int) -> None:
-        """Exchange the rows that imports do not have: at first row 0, for it and all before it."""
+        """Exchange the rows that imports do not have; at first row 0, which older rows are like."""
         alike = not (step or self.begun)
         self.begun = True
         if step != self.first:  # windows count from here

@@ -157,7 +157,7 @@ class PeerExchange(Exchange):
     def begin(self, steps: int | None, step: int) -> None:
         """Exchange row 0, or the rows that imports do not have yet, by messages of the host.
 
-        Kernels have sent these rows where a run goes on, and is ``unchanged``.
+        Kernels have already sent these rows if nothing is changed since the last run.
         """
         if not self.unchanged:
             self._sent += self._until - self.first
