@@ -229,34 +229,41 @@ class Takes(_Side):
         self._places_of(timing.window)
         self._addresses = [{i: v.ctypes.data for i, v in view.items()} for view in self.views]
         self._first: list[Array] = []
+        self._early = np.arange(timing.ahead, dtype=np.int32)  # which of these each step takes
 
-    def begin(self, came: Sequence[Array], step: int, alike: bool) -> None:
-        """Take the newest rows of the sources; if ``alike``, every row of the imports is like them.
+    def fill(self, came: Sequence[Array], of_modules: bool = False) -> None:
+        """Let each row of the imports be like the first row of what came.
 
-        Else imports have older rows, and what came follows these.
+        Of blocks of LPUs, or of those of Modules.
         """
+        blocks = list(zip(self.blocks, came, self.reads, strict=True))
+        for block, rows, reads in blocks:
+            for variable, first in reads if block.of_modules == of_modules else []:
+                self.backend.put(variable, slice(first, first + len(block)), rows[0])
+        read = [(block, rows[0]) for block, rows, _ in blocks if not block.to_modules]
+        for relay in [one for one in self._joined.relays if one.imported]:
+            place = relay.source - self._joined.circuit.starts[self._joined.imports]
+            taken = np.concatenate([np.full(len(b), b.of_modules == of_modules) for b, _ in read])
+            mine = taken[place]
+            elements = element_of(self.layout, relay.component[mine], relay.variable)
+            values = np.concatenate([row for _, row in read])[place[mine]]
+            self.backend.put(relay.variable, elements, values)
+
+    def begin(self, came: Sequence[Array], step: int) -> None:
+        """Take the newest rows of the sources, which follow the rows that imports have.
+
+        What Modules give first stands for all rows before it, too.
+        """
+        self.fill(came, of_modules=True)
         self._first = [np.ascontiguousarray(rows[::-1]) for rows in came]
         self._first_at = [rows.ctypes.data for rows in self._first]
-        early = np.arange(self.timing.ahead, dtype=np.int32)
-        self._early = 0 * early if alike else early  # which of these rows each step takes first
-        for i, (rows, reads) in enumerate(zip(came, self.reads, strict=True)):
-            for variable, first in reads:
-                at = slice(first, first + rows.shape[1])
-                if alike:
-                    self.backend.put(variable, at, rows[0])
-                elif i in self.places:
-                    ring = self.memory.get_buffer(variable)
-                    ring[(step + self.timing.late - np.arange(len(rows))) % len(ring), at] = rows
-        for relay in [one for one in self._joined.relays if one.imported and alike]:
-            lpus = [rows[0] for rows, b in zip(came, self.blocks, strict=True) if not b.to_modules]
-            place = relay.source - self._joined.circuit.starts[self._joined.imports]
-            elements = element_of(self.layout, relay.component, relay.variable)
-            self.backend.put(relay.variable, elements, np.concatenate(lpus)[place])
+        for i, (ring, first, _) in self.places.items():
+            at = (step + self.timing.late - np.arange(len(came[i]))) % len(ring)
+            ring[at, first : first + len(self.blocks[i])] = came[i]
 
     def first_rows(self, number: int) -> Array:
-        """Return the row of a block that each step takes, before the first message is used."""
-        rows: Array = self._first[number][self._early]
-        return rows
+        """Return the rows of a block that the steps take before the first message is used."""
+        return self._first[number]
 
     def _places_of(self, steps: int) -> None:
         """Know the place of each step in its window, for so many steps."""

@@ -55,8 +55,6 @@ class Exchange:
         Whether a call has to complete before the next one begins.
     unchanged : bool
         Whether nobody has set values since the last run, so a run that goes on may keep its rows.
-    begun : bool
-        Whether imports have the rows before step 0.
     imports, exports : list of InputTable, list of Probe
     first : int
         The step at which the run begins; windows count from there.
@@ -73,8 +71,7 @@ class Exchange:
     ) -> None:
         self.timing, self.window = timing, timing.window
         self.seconds = 0.0  # to wait for another rank; 0 for as long as it is there
-        self.gated, self.waits, self.first = False, True, 0
-        self.unchanged = self.begun = False
+        self.gated, self.waits, self.unchanged, self.first = False, True, False, 0
         self.gate: Callable[[int], bool] = lambda first: False
         self.spent, self.received, self.native = 0.0, 0, 0
         self._world, self._host = world, host
@@ -113,10 +110,12 @@ class Exchange:
         """Id of the Module whose code runs; None when none does."""
         return self._host.asking if self._host else None
 
+    def fill(self) -> None:
+        """Give imports the rows before step 0, which are like row 0 while no value is set."""
+        self.takes.fill(self._swapped(self.sends.latest(self._peers, 0, 1), 1))
+
     def begin(self, steps: int | None, step: int) -> None:
-        """Exchange the rows that imports do not have; at first row 0, which older rows are like."""
-        alike = not (step or self.begun)
-        self.begun = True
+        """Exchange the rows that imports do not have; `fill` was called once before."""
         if step != self.first:  # windows count from here
             self.first, self._number, self._native = step, 0, None
             self._messages.clear()
@@ -124,12 +123,11 @@ class Exchange:
                 self.gate(step)
         if self.gated and self._native is None:
             self._native = self._connected()
-        rows = 1 if alike else self.timing.ahead
-        out = self.sends.latest(self._peers, step, rows)
+        out = self.sends.latest(self._peers, step, rows := self.timing.ahead)
         if self._host:
             self._host.begin(steps, self.sends.of_modules(self.sends.parts(out, rows)))
         came = self._swapped(out, rows)
-        self.takes.begin(came, step, alike)
+        self.takes.begin(came, step)
         self.lists.begin(self.takes)
         if self._host:
             self._host.take(-1, self.takes.of_modules(came))

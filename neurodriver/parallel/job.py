@@ -24,6 +24,7 @@ from ..run.simulation import Simulation
 from ..settings import validates
 from .border import RankBorder
 from .directory import PortColumns, port_table
+from .exchange import Exchange
 from .job_plan import JobPlan, deal
 from .module import Module
 from .port_rows import PortRows
@@ -101,6 +102,7 @@ class Job:
         warn_of_shared({name: t.keys for name, t in lpus.items()}, "manager", plan.strict)
         gpus = {self.ranks[name]: t.gpu for name, t in lpus.items()}
         self._together(lambda: self._build(routes, dtype, seed, bool(modules), gpus))
+        self._together(self._fill)
 
     def _asked(self) -> dict[str, int]:
         return {o.id: o.rank for o in self.orders.values() if o.rank is not None}
@@ -215,6 +217,13 @@ class Job:
         self.simulation.ports = PortRows(self.simulation, joined, routes)
         for name, lpu in self.lpus.items():
             lpu.join(self.simulation, name)
+        return {}
+
+    def _fill(self) -> dict[str, float]:
+        """Give imports the rows before step 0, while no value is set."""
+        exchange = self.simulation.exchange if self.simulation else None
+        if isinstance(exchange, Exchange):
+            exchange.fill()
         return {}
 
     def _all_reach(self, computes: bool) -> bool:

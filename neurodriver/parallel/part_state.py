@@ -127,13 +127,7 @@ class PartedState(Divided):
     def _note_set(self, group: int, name: str) -> None:
         """Note what is going to be set."""
         self._set.add((group, name))
-        self._change_rows()
-
-    def _change_rows(self) -> None:
-        """Note that rows are going to change; before that, imports get the rows before step 0."""
         self._sends_again = True
-        if not all(part.exchange.begun for part in self._parts):
-            self._each(send_again)
 
     def current(self, circuit: Circuit) -> Circuit:
         columns = {}
@@ -196,7 +190,7 @@ class PartedState(Divided):
 
     def go_on_from(self, snapshot: Snapshot) -> None:
         on_every_rank(self._world, self._check_savable)
-        self._change_rows()
+        self._sends_again = True
         self._each(partial(self._put, snapshot))
         self.step = snapshot.step
 

@@ -108,7 +108,6 @@ class PartedSimulation(PartedState):
         alone = self._world.size == 1
         numbers = range(self.count) if alone else range(self._world.rank, self._world.rank + 1)
         choices = {n: division.choice(n, given["choice"], alone) for n in numbers}
-        self._parts = []
         self._writer: Writer[WholeRecording] | None = None
         self._dtype, self._steps_a_second, self._slice_seconds = np.dtype(given["dtype"]), 0.0, 0.0
         self.recordings = [
@@ -124,6 +123,7 @@ class PartedSimulation(PartedState):
             waits, peers = waiting(list(choices.values()), self._everywhere, own)
             self._together(lambda: self._make(circuit, given, choices, waits, peers))
         self._pool = ThreadPoolExecutor(len(self._parts), "neurodriver-part")
+        self._each(lambda part: part.exchange.fill())
 
     def _make(
         self,

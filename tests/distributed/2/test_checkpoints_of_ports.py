@@ -85,3 +85,36 @@ def test_graded_ports(chain: tuple[int, ...], delay: float, path: Path) -> None:
             assert man.resume(path) == first
         found = run(man, recorder, end - first, path)
         np.testing.assert_array_equal(found, expected[first:end])
+
+
+def changed(man: Manager) -> Manager:
+    """Set states of the first LPU, which the second one reads some steps later."""
+    man.spawn()
+    if "a" in man.lpus:
+        man.lpus["a"].set("V", -40.0)
+        man.lpus["a"].set("I", 3.0)
+    return man
+
+
+@pytest.mark.parametrize("chain", CHAINS)
+@pytest.mark.parametrize("cuts", [(0,), (0, 1, 2), (0, 5, 11)])
+@pytest.mark.parametrize("delay", [0.0, 5e-4])
+def test_values_set_before_the_first_step(
+    chain: tuple[int, ...], cuts: tuple[int, ...], delay: float, path: Path
+) -> None:
+    """They reach others after all delays; before, others read what the LPU began with."""
+    man, recorder = manager(PLACES[0], delay)
+    plain = run(man, recorder, STEPS, None)
+    man, recorder = manager(PLACES[0], delay)
+    expected = run(changed(man), recorder, STEPS, None)
+    late = 1 + round(delay / DT)
+    assert (expected[:late] == plain[:late]).all()
+    assert (expected[20:] != plain[20:]).any(axis=0).all()
+    for number, (first, end) in enumerate(itertools.pairwise([*cuts, STEPS])):
+        man, recorder = manager(PLACES[chain[number]], delay)
+        if number:
+            assert man.resume(path) == first
+        else:
+            changed(man)
+        found = run(man, recorder, end - first, path)
+        np.testing.assert_array_equal(found, expected[first:end])
