@@ -82,6 +82,7 @@ TABLE = (
     "potjans",
     "microcircuit",
     "multi_area",
+    "multi_area_build",
     "exchange",
     "cuts",
     "living",

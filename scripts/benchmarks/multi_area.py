@@ -34,16 +34,18 @@ ALONE, ALONE_MS = "MDP", 120.0
 """An area that gets nothing from the others, and the target for it, in ms a second."""
 
 
-def table(table: Table) -> Iterator[Row]:
-    """Yield a row for each state, and one for an area alone."""
+def model(small: bool = False) -> dict[str, Any]:
+    """Return the arguments of the example's ``network`` in the ground state."""
     example("potjans_diesmann_2014")  # which the other one imports
     module, folder = example(NAME), os.environ.get(DATA)
-    given: dict[str, Any] = {"anatomy": module.read(Path(folder)) if folder else None}
-    given["grid"] = module.GRID
-    full, small = (
-        given | {"sizes": 1.0, "indegrees": 1.0},
-        given | {"sizes": 0.01, "indegrees": 0.1},
-    )
+    anatomy = module.read(Path(folder)) if folder else None
+    sizes, indegrees = (0.01, 0.1) if small else (1.0, 1.0)
+    return {"anatomy": anatomy, "grid": module.GRID, "sizes": sizes, "indegrees": indegrees}
+
+
+def table(table: Table) -> Iterator[Row]:
+    """Yield a row for each state, and one for an area alone."""
+    folder, full, small = os.environ.get(DATA), model(), model(small=True)
     networks = [
         Network(
             f"multi-area model, {state} state", NAME, full | {"state": state},
