@@ -8,33 +8,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support import Recorded, assert_same_bits, model, simulate, started
+from looking_ahead import network
+from support import DT, Recorded, assert_same_bits, model, simulate, started
 
 import neurodriver as nd
 from neurodriver import ArrayInput, Circuit, Connections
 from neurodriver.backends.cuda import schedule
 from neurodriver.codegen.simt.shape import Shape
 
-DT, STEPS = 1e-4, 160
+STEPS = 160
 RECORD: Any = [("V", None), ("spike_state", None)]
 SIZES = {"a block": 300, "a grid": 9_000}
-
-
-@cache
-def network(neurons: int) -> Circuit:
-    """Return neurons that fire by themselves, and reach others 1 to 20 steps later."""
-    rng = np.random.default_rng(5)
-    cell = {"threshold": -50.0, "resting_potential": -35.0, "reset_potential": -60.0,
-            "capacitance": 200.0, "time_constant": 10.0, "tau_exc": 0.5, "tau_inh": 2.0,
-            "refractory_period": 0.5, "initV": rng.uniform(-60.0, -50.0, neurons)}  # fmt: skip
-    links = []
-    for access, fan_in, mean in (("exc", 60, 40.0), ("inh", 20, -90.0)):
-        target = np.repeat(np.arange(neurons, dtype=np.int32), fan_in)
-        source = rng.integers(0, neurons, len(target)).astype(np.int32)
-        data = {"weight": rng.normal(mean, 9.0, len(target))}
-        late = rng.integers(1, 21, len(target)) * DT
-        links.append(Connections("spike_state", access, source, target, late, data))
-    return Circuit.from_arrays([(model("LeakyIAFExpCurrent"), neurons, cell, None)], links)
 
 
 def looks_ahead(lpu: nd.LPU) -> bool:
