@@ -83,6 +83,7 @@ TABLE = (
     "microcircuit",
     "multi_area",
     "multi_area_build",
+    "delivery",
     "exchange",
     "cuts",
     "living",
