@@ -406,3 +406,18 @@ class Backend:
 
     def __init__(self, device: DeliveryOnCPU) -> None:
         self.array = device.array
+
+
+@pytest.mark.parametrize(
+    ("neurons", "degree", "steps", "faster"),
+    [(124_313, 5_315, 62, False), (206_492, 5_842, 600, True), (4_129_924, 5_842, 600, True),
+     (1_000_000, 440, 16, True), (77_169, 3_873, 60, False), (4_000_000, 80, 2, False)],
+)  # fmt: skip
+def test_the_way_that_was_measured_to_be_faster(
+    neurons: int, degree: int, steps: int, faster: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An area, 32 small areas and all of them, a sheet, a microcircuit, a network without order."""
+    monkeypatch.undo()
+    layout: Any = compile_circuit(columns("one", 9), DT, target=CUDA).layout
+    every = np.full(neurons, degree)
+    assert due.choose(layout, every, neurons, steps, wide=False, alone=True).due == faster

@@ -78,14 +78,16 @@ spike. So so many places less one stay free."""
 ROWS = 2
 """Rows of slots: one is read while what is due in the next step is added to the other one."""
 
-FIRING = 5.0
-"""Rate of a source that the model of cost takes, Hz."""
+FIRING = 15.0
+"""Rate of a source that the model of cost takes, Hz. Nobody knows it beforehand. If it is lower,
+delivery when due loses at most `LOOK`; if it is higher, delivery ahead loses without bound."""
 
 ARRIVALS = ((16 << 20, 93e9), (32 << 20, 60e9), (64 << 20, 29e9), (256 << 20, 16e9))
 """Bytes of slots, and how many arrivals a second a GPU adds to so many (one H200)."""
 
-BARRIER, LOOK = 1e-6, 2e-6
-"""Seconds of a barrier, and of a look at the history (one H200)."""
+BARRIER, LOOK = 1e-6, 12e-6
+"""Seconds of a barrier, and of what delivery when due takes however little arrives: looks at the
+history, and lists (one H200)."""
 
 READ = 1e-12
 """Seconds to read a byte of the history."""
