@@ -36,7 +36,7 @@ class Case:
     window : int
         Steps of an exchange.
     two : float, optional
-        The step that two GPUs were measured to take; docs/design/parts.md has it, and ``one``.
+        The step that two GPUs were measured to take; docs/speed.md has it, and ``one``.
     like : float, optional
         ``stays``, where it is that of another case.
     """
@@ -81,8 +81,8 @@ class Path:
         return self.exchange + self.each * (devices - 2)
 
 
-DIRECT = Path("kernels write into each other's memory", 2.8)
-IN_TURN = Path("the same, one peer after the other", 2.8, 2.8)
+DIRECT = Path("kernels write into each other's memory", 2.9)
+IN_TURN = Path("the same, one peer after the other", 2.9, 2.9)
 HOSTED = Path("gates, memory of the host", 47.0)
 HOSTS = Path("hosts: copy, message, copy", 13.0, 2.1)
 COLUMNS: Sequence[tuple[str, Path | None, int]] = (
@@ -101,15 +101,14 @@ AS_TWO: Sequence[tuple[str, Path, int]] = (
 
 GROUND = Case("multi-area, ground state", 147.0, two=94.9)
 CASES = [
-    Case("potjans_diesmann, scale 0.1", 2.49, two=4.65),
-    Case("potjans_diesmann, full", 3.99, two=5.83),
-    Case("brunel, 10,000 neurons", 1.43, window=15, floor=2 * 0.93 / 15, two=1.77),
-    Case("izhikevich, 100,000 neurons", 4.16, two=6.89),
-    Case("coba_lif, 400,000 neurons", 10.3, two=15.0),
+    Case("potjans_diesmann", 3.87, two=5.83),
+    Case("brunel, 10,000 neurons", 1.38, window=15, floor=2 * 0.93 / 15, two=1.64),
+    Case("izhikevich, 100,000 neurons", 4.3, two=7.9),
+    Case("coba_lif, 400,000 neurons", 9.7, two=14.0),
     Case("coba_lif, 4,000,000 neurons", 74.3, two=45.2),
     GROUND,
     streamed("the same, ring of many steps *", 4.13e6, 56, 6.40e6, IN_MEMORY, GROUND.stays),
-    Case("multi-area, metastable state", 640.0, two=371.0),
+    Case("multi-area, metastable state", 637.0, two=371.0),
 ]
 
 
