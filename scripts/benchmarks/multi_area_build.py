@@ -41,8 +41,7 @@ def table(table: Table) -> Iterator[Row]:
 
 def _round(table: Table, devices: int) -> list[dict[str, Any]]:
     """Return what two processes have measured, one after the other."""
-    words = [sys.executable, "-m", f"benchmarks.{__name__.rpartition('.')[2]}"]
-    words += [table.backend, str(devices), str(int(table.small))]
+    words = [sys.executable, "-m", __name__, table.backend, str(devices), str(int(table.small))]
     with tempfile.TemporaryDirectory() as cache:
         own = {**os.environ, "NEURODRIVER_CACHE": cache}
         outs = [subprocess.check_output(words, env=own, cwd=HERE.parent) for _ in range(2)]
