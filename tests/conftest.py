@@ -83,7 +83,18 @@ OPTIMIZED = {
 """Folders and modules whose kernels are compiled as users compile them."""
 
 _QUICK = Path(__file__).with_name("quick-c++")
-_OPTION = ["", os.environ.get("NEURODRIVER_CXX")]
+
+
+def _named() -> str | None:
+    """Return the compiler that the user has named: tests that started this one name the quick one.
+
+    That would call itself.
+    """
+    given = os.environ.get("NEURODRIVER_CXX")
+    return os.environ.get("QUICK_CXX") if given and _QUICK.name in given else given
+
+
+_OPTION = ["", _named()]
 """The present option, and the compiler that the user has named."""
 
 
