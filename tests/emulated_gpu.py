@@ -327,6 +327,11 @@ class EmulatedCode:
         """Nothing is held."""
 
 
+def is_relay(model: type[NDComponent]) -> bool:
+    """Return whether components of a model hold what an input port holds."""
+    return model.__name__.startswith("PortRelay")
+
+
 class Kernels:
     """What the items of a launch do, as ``device.cuh`` tells it."""
 
@@ -337,7 +342,7 @@ class Kernels:
         self.edges = {
             (n, a.name): edges_of(self.program.layout, n, a.name, a.variable)
             for n, group in enumerate(circuit.groups)
-            if group.model in MODELS
+            if group.model in MODELS or is_relay(group.model)
             for a in group.model.accesses
         }
         given = own.device.code.address("nd_chunk")
@@ -458,10 +463,11 @@ class Kernels:
                 if spikes.any():
                     self.active("spike_state")[(k + 1) % len(out)] = k + 1
         else:
-            factor = self.dtype.type(0.375 if group.model is Twitch else 0.125)
-            out, place = self.rows("I"), self.program.layout.elements(number, "I")
-            out[(k + 1) % len(out), place[mine]] = total[mine] * factor
-            self.send("I", first, end, place, k + 1)
+            factor = 1.0 if is_relay(group.model) else 0.375 if group.model is Twitch else 0.125
+            (own,) = group.model.updates
+            out, place = self.rows(own), self.program.layout.elements(number, own)
+            out[(k + 1) % len(out), place[mine]] = total[mine] * self.dtype.type(factor)
+            self.send(own, first, end, place, k + 1)
 
     def number_of(self, row: int) -> tuple[int, int]:
         """Return the number of a row among all that kernels exchange, and its place."""
@@ -711,7 +717,7 @@ class EmulatedBackend(backend.CUDABackend):
     def __init__(self, program: Program, *arguments: Any, **more: Any) -> None:
         for group in program.circuit.groups:
             own = OWN_CLASSES and group.model.runtime.stepwise  # it computes itself
-            if group.model not in (*MODELS, Port) and not own:
+            if group.model not in (*MODELS, Port) and not own and not is_relay(group.model):
                 known = ", ".join(model.__name__ for model in MODELS)
                 raise NotImplementedError(f"{group.name}: an emulated GPU computes {known} alone")
         super().__init__(program, *arguments, **more)

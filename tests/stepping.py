@@ -71,9 +71,12 @@ def chain(ranks: dict[str, int] | None = None, kind: Any = Manager) -> Any:
 
 
 def relays(
-    ranks: dict[str, int] | None = None, kind: Any = Manager, **settings: Any
+    ranks: dict[str, int] | None = None, kind: Any = Manager, delay: float = 0.0, **settings: Any
 ) -> tuple[Any, Any]:
-    """Return a manager of Counter -> LPU -> Echo, and the recorder of the LPU."""
+    """Return a manager of Counter -> LPU -> Echo, and the recorder of the LPU.
+
+    ``delay`` is on the way to the LPU.
+    """
     from support import DT, IAF, POWER, build, node
 
     port = {"class": "Port", "port_type": "gpot"}
@@ -93,7 +96,7 @@ def relays(
     drive = [StepInput("I", ["n"], 1.0, 0.0, 1.0)]
     man.add(LPU, "l", circuit, DT, drive, [recorder], rank=place.get("l"), **settings)
     man.add(Echo, "e", "e", rank=place.get("e"))
-    man.connect("c", "l", wire("/c/v[0]", "/l/in"))
+    man.connect("c", "l", wire("/c/v[0]", "/l/in"), delay=delay)
     man.connect("l", "e", wire("/l/out", "/e/in[0]"))
     return man, recorder
 

@@ -229,13 +229,10 @@ class Takes(_Side):
         self._places_of(timing.window)
         self._addresses = [{i: v.ctypes.data for i, v in view.items()} for view in self.views]
         self._first: list[Array] = []
-        self._early = np.arange(timing.ahead, dtype=np.int32)  # which of these each step takes
+        self._early = np.arange(timing.ahead, dtype=np.int32)  # a row for each step
 
     def fill(self, came: Sequence[Array], of_modules: bool = False) -> None:
-        """Let each row of the imports be like the first row of what came.
-
-        Of blocks of LPUs, or of those of Modules.
-        """
+        """Set all rows of the imports of LPUs, or of Modules, to the first row of what came."""
         blocks = list(zip(self.blocks, came, self.reads, strict=True))
         for block, rows, reads in blocks:
             for variable, first in reads if block.of_modules == of_modules else []:
@@ -244,10 +241,10 @@ class Takes(_Side):
         for relay in [one for one in self._joined.relays if one.imported]:
             place = relay.source - self._joined.circuit.starts[self._joined.imports]
             taken = np.concatenate([np.full(len(b), b.of_modules == of_modules) for b, _ in read])
-            mine = taken[place]
-            elements = element_of(self.layout, relay.component[mine], relay.variable)
-            values = np.concatenate([row for _, row in read])[place[mine]]
-            self.backend.put(relay.variable, elements, values)
+            if (mine := taken[place]).any():
+                elements = element_of(self.layout, relay.component[mine], relay.variable)
+                values = np.concatenate([row for _, row in read])[place[mine]]
+                self.backend.put(relay.variable, elements, values)
 
     def begin(self, came: Sequence[Array], step: int) -> None:
         """Take the newest rows of the sources, which follow the rows that imports have.

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from ..backends.base import Backend
 from ..errors import NeurodriverError
@@ -88,17 +88,17 @@ class Exchange:
         self.exports = self.sends.probes
         self.imports = [*self.lists.tables, *self.takes.tables]
         pairs = zip(self.sends.messages, self.takes.messages, strict=True)
-        self._channels: list[Channel] = []
         self._heads = [
-            {p: self._channel(p, [out[p]], [into[p]]) for p in self._peers} for out, into in pairs
+            {p: world.channel(p, [out[p]], [into[p]]) for p in self._peers} for out, into in pairs
         ]
         self._lists = [
             {p: self._world.channel_of_lists(p, *ends) for p, ends in self.lists.ends(slot).items()}
             for slot in range(timing.slots)
         ]
-        self._channels += [one for some in self._lists for one in some.values()]
+        self._channels = [one for some in self._heads + self._lists for one in some.values()]
         self._list_channels = list_channels(world, self.lists) if world.functions else {}
         self._channels += self._list_channels.values()
+        self._moving: list[Channel] = []  # of rows; another run from another step has others
         self._messages: dict[int, tuple[list[tuple[int, Channel]], Channel]] = {}
         self._period = math.lcm(self.sends.period, self.takes.period, timing.slots)
         dense = [b for i, b in enumerate(self.takes.blocks) if i not in self.takes.listed]
@@ -119,6 +119,8 @@ class Exchange:
         if step != self.first:  # windows count from here
             self.first, self._number, self._native = step, 0, None
             self._messages.clear()
+            Channel.together(self._moving).free()
+            self._moving.clear()
             if self.gated:
                 self.gate(step)
         if self.gated and self._native is None:
@@ -245,8 +247,8 @@ class Exchange:
             if self._host:
                 self._host.close()
         finally:
-            Channel.together(self._channels).free()
-            self._channels.clear()
+            Channel.together([*self._channels, *self._moving]).free()
+            self._channels, self._moving = [], []
 
     def _start(self, status: float) -> None:
         channels, together = self._message(self._number)
@@ -269,19 +271,15 @@ class Exchange:
         if number % self._period not in self._messages:
             channels = []
             for peer in self._peers:
-                rows = [one.rows(peer, number, self.first) for one in (self.sends, self.takes)]
+                out, into = (one.rows(peer, number, self.first) for one in (self.sends, self.takes))
                 head = self._heads[number % self.timing.slots][peer]
-                channels += [(peer, head), (peer, self._channel(peer, *rows))]
+                self._moving.append(moving := self._world.channel(peer, out, into))
+                channels += [(peer, head), (peer, moving)]
                 if lists := self._lists[number % self.timing.slots].get(peer):
                     channels.append((peer, lists))
             together = Channel.together([channel for _, channel in channels])
             self._messages[number % self._period] = channels, together
         return self._messages[number % self._period]
-
-    def _channel(self, peer: int, out: Sequence[Array], into: Sequence[Array]) -> Channel:
-        channel = self._world.channel(peer, out, into)
-        self._channels.append(channel)
-        return channel
 
     def _finish(self) -> None:
         """Wait for the message in flight, if there is one."""

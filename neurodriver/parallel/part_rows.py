@@ -67,7 +67,7 @@ class PartRows:
                 at = slice(first, first + len(sources))
                 olds = range(len(self._came[i]), rings[variable].depth)
                 rows = [backend.row(variable, step - back)[None, at] for back in olds]
-                every = np.concatenate([self._came[i], *rows])[: step + 1]
+                every = np.concatenate([self._came[i], *rows])
                 lpus, counts = np.full(len(sources), ""), np.full(len(sources), len(every))
                 found[variable].append(SentRows(lpus, sources, every, counts))
         return {variable: sent_together(some) for variable, some in found.items()}
@@ -78,7 +78,7 @@ class PartRows:
         for i, sources, reads in self._imports():
             block = self._exchange.takes.blocks[i]
             rows = _rows_of(self._whole, snapshot, block.variable, sources)
-            # the newest come by the exchange, which brings none before step 0
+            # the newest come by the exchange; kernels take none before step 0 of it
             rows[: min(self._exchange.timing.ahead, snapshot.step + 1)] = 0
             for variable, first in reads:
                 elements = first + np.arange(len(sources))

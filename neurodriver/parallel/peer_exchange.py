@@ -155,7 +155,7 @@ class PeerExchange(Exchange):
     # -- a run ------------------------------------------------------------------------------------
 
     def begin(self, steps: int | None, step: int) -> None:
-        """Exchange row 0, or the rows that imports do not have yet, by messages of the host.
+        """Exchange the rows that imports do not have yet, by messages of the host.
 
         Kernels have already sent these rows if nothing is changed since the last run.
         """

@@ -120,7 +120,8 @@ class PortRows:
             for relay in [one for one in self._joined.relays if one.imported]:
                 yield relay.variable, self._placed_relay(relay, component, *found, 1)
             rows, counts = _later(*found, np.ones(len(block), np.int64))
-            rows[: self._known] = 0  # these come by the exchange
+            # the newest come by the exchange; kernels take none before step 0 of it
+            rows[: min(self._known, snapshot.step + 1)] = 0
             for variable, at in reads.items():
                 yield variable, Placed(at, rows, counts)
 

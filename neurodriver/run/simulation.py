@@ -397,7 +397,7 @@ def _feeds_of(
 def start_relays(backend: Backend, relays: Sequence[Relay]) -> None:
     """Let components start with row 0 of others."""
     layout = backend.program.layout
-    for one in [one for one in relays if not one.imported]:  # those begin with the exchange
+    for one in [one for one in relays if not one.imported]:  # those are filled with the imports
         begin = backend.row(one.source_variable, 0)[
             element_of(layout, one.source, one.source_variable)
         ]

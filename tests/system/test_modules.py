@@ -113,6 +113,21 @@ def test_a_delay_counts(more: int) -> None:
     np.testing.assert_array_equal(mod[more + 1 :], counts(0, STEPS - 1 - more))
 
 
+@pytest.mark.parametrize("more", [0, 3])
+def test_the_first_value_stands_for_all_steps_before(more: int) -> None:
+    """An LPU behind a delay reads what a Module holds when the run begins."""
+    from support import DT
+
+    man, recorder = relays(delay=more * DT)
+    man.spawn()
+    man.modules["c"].outputs["gpot"][:] = 7.0
+    man.start(steps=STEPS)
+    man.wait()
+    taken = recorder.get("V")[:, 1]
+    np.testing.assert_array_equal(taken[: more + 1], 7.0)
+    np.testing.assert_array_equal(taken[more + 1 :], counts(0, STEPS - 1 - more)[:, 0])
+
+
 class Wrong(Counter):
     """Fails at its fifth step, and again when it cleans up."""
 

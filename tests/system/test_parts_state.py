@@ -10,9 +10,10 @@ import pytest
 from cutting import network
 from learning_networks import Counting, Pairs, Rewarded, trains
 from learning_networks import network as learning_network
-from support import DT, weighted_network
+from support import DT, IAF, POWER, model, weighted_network
 
 import neurodriver as nd
+from neurodriver import Connections
 from neurodriver.circuit.partition import partition
 from neurodriver.model.plasticity import Plasticity
 
@@ -241,3 +242,71 @@ def test_what_parts_cannot_do(tmp_path: Path) -> None:
         with pytest.raises(nd.NeurodriverError, match="save between two runs"):
             lpu.run(5, checkpoint=tmp_path / "c.h5")
         lpu.run(5)
+
+
+def late_circuit() -> nd.Circuit:
+    """Return neurons that others read one and 20 steps later, across parts and within one."""
+    neurons = {**IAF, "initV": np.array([-65.0, -60.0, -62.0])}
+    groups = [
+        (model("LeakyIAF"), 3, neurons, None),
+        (model("PowerGPotGPot"), 3, {**POWER, "threshold": -70.0}, None),
+    ]
+    source, target = np.array([[0, 0, 1], [3, 4, 5]], np.int32)
+    into = np.array([1, 1, 2], np.int32)
+    links = [
+        Connections("V", "V", source, target, np.array([20, 1, 20]) * DT),
+        Connections("g", "I", target, into, data={"reverse": 0.0}),
+    ]
+    return nd.Circuit.from_arrays(groups, links)
+
+
+@pytest.mark.parametrize("large", [1, 4096])
+@pytest.mark.parametrize("how", ["state", "recorders", "reset"])
+def test_rows_before_the_first_step(how: str, large: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A state of an early step has them, also where a part keeps fewer than another one reads."""
+    monkeypatch.setattr("neurodriver.parallel.buffers.LARGE", large)
+    found = []
+    for parts in (None, np.array([0, 1, 1, 1, 1, 1])):
+        recorder = nd.MemoryRecorder([("g", None)])
+        inputs = [nd.StepInput("I", ["LeakyIAF/0"], 2.0)]
+        with nd.LPU(late_circuit(), DT, inputs, [recorder], parts=parts, backend="cpu") as lpu:
+            lpu.run(steps=5)
+            if how == "state":
+                lpu.restore_state(lpu.state())
+            if how == "reset":
+                lpu.run(steps=95)
+                lpu.reset(step=0)
+                lpu.run(steps=2)
+            if how != "state":
+                recorder = nd.MemoryRecorder([("g", None)])
+                lpu.change([recorder], None)
+            lpu.run(steps=25)
+        found.append(np.array(recorder.get("g")))
+    assert np.array_equal(*found) and (np.ptp(found[0][-25:], axis=0) > 0).any()
+
+
+@pytest.mark.parametrize("kind", ["early", "late", "synapses"])
+def test_values_are_set_where_rows_go_from_ring_to_ring(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Blocks of any size do so."""
+    expected, seen = changed(kind, None)
+    monkeypatch.setattr("neurodriver.parallel.buffers.LARGE", 1)
+    monkeypatch.setattr("neurodriver.parallel.routes.LISTED", 1 << 30)
+    found, others = changed(kind, 2)
+    assert alike(expected, found)
+    for one, other in zip(seen, others, strict=True):
+        assert np.array_equal(one, other)
+
+
+def test_runs_leave_no_channels() -> None:
+    """Values that are set again and again do not make the next run slower."""
+    with nd.LPU(weighted_network(40, 3), DT, parts=2, backend="cpu") as lpu:
+        lpu.start()
+        held = []
+        for _ in range(5):
+            lpu.set("V", -55.0)
+            lpu.advance(3)
+            parts: Any = lpu.simulation
+            held.append(len(parts._parts[0].exchange._moving))
+    assert len(set(held[1:])) == 1

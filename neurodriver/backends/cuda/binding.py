@@ -249,10 +249,11 @@ class Binding:
     # -- values ---------------------------------------------------------------------------------
 
     def put(self, variable: str, elements: Any, values: NDArray[Any]) -> None:
-        """Set elements of every row of a variable; before the first step."""
-        self._host_row(variable)[elements] = values
-        self.device.upload(self.ring_address(variable), self._host_row(variable))
-        self._spread(variable)
+        """Set elements of every row of a variable; all others stay."""
+        for step in range(self.program.layout.rings[variable].depth):
+            row = self.row(variable, step)
+            row[elements] = values
+            self.device.upload(self.row_address(variable, step), row)
 
     def row(self, variable: str, step: int) -> NDArray[Any]:
         """Return a copy of the row of a step."""
