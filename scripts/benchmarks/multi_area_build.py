@@ -1,4 +1,4 @@
-"""The multi-area model (Schmidt et al. 2018) from its description to the first step.
+"""The multi-area model (Schmidt et al. 2018) from its description until a run can begin.
 
 Each round is a process with an empty cache, and one that finds in it what the first has compiled.
 """

@@ -88,50 +88,71 @@ def divide(count: int) -> None:
 
 
 def compare(count: int) -> int:
-    """Fail where a circuit in ``count`` parts differs from the whole; return the circuits."""
+    """Fail where a circuit in ``count`` parts differs from the whole; return the comparisons."""
     import numpy as np
     from drawn_circuits import LAWS, RULES, link
     from looking_ahead import network
-    from support import DT, model, weighted_network
+    from support import DT, IAF, POWER, model, weighted_network
 
     import neurodriver as nd
     from neurodriver.backends.cuda import drawing
     from neurodriver.parallel.peer_exchange import PeerExchange
     from neurodriver.plan.spikes import due
 
+    def recorded(circuit: nd.Circuit, when_due: bool, **given: Any) -> dict[str, Any]:
+        """Return V and spikes; values are set before the run, and within it."""
+        neurons = circuit.groups[0]
+        currents = np.linspace(5.0, 30.0, neurons.count)
+        inputs = [nd.StepInput("I", neurons.uids, currents)] if circuit is not early else []
+        recorder = nd.MemoryRecorder(["V", *(["spike_state"] if circuit is not graded else [])])
+        with nd.LPU(circuit, DT, inputs, [recorder], **given) as lpu:
+            lpu.set("V", np.linspace(-59.0, -52.0, neurons.count))
+            lpu.run(steps=1)
+            lpu.start(197)
+            for steps in (2, 58, 40):
+                lpu.advance(steps)
+            lpu[neurons.uids[3:90:4]].set("V", -51.0)
+            lpu.advance(97)
+            lpu.finish()
+            if "devices" in given:
+                parts = lpu.simulation._parts  # type: ignore[union-attr]
+                assert len(parts) == count
+                assert all(isinstance(one.exchange, PeerExchange) for one in parts)
+                blocks = [one for part in parts for one in part.exchange.takes.blocks]
+                sent = "V" if circuit is graded else "spike_state"
+                assert {one.variable for one in blocks} == {sent}
+                plans = [g for one in parts for g in one.simulation.program.gathers.values()]
+                assert circuit is graded or any(map(due.is_due, plans)) == when_due
+        found = {"V": recorder.get("V")}
+        return found if circuit is graded else found | recorder.get("spike_state")
+
     lif = {"resting_potential": -60.0, "threshold": -50.0, "reset_potential": -60.0,
            "time_constant": 20.0, "refractory_period": 0.5, "initV": -55.0}  # fmt: skip
-
-    def recorded(circuit: nd.Circuit, **given: Any) -> dict[str, Any]:
-        currents = np.linspace(5.0, 30.0, circuit.count)
-        inputs = [nd.StepInput("I", circuit.uids, currents)] if circuit is not early else []
-        recorder = nd.MemoryRecorder([("V", None), ("spike_state", None)])
-        with nd.LPU(circuit, DT, inputs, [recorder], **given) as lpu:
-            lpu.set("V", np.linspace(-59.0, -52.0, circuit.count))
-            for steps in (1, 2, 60, 40):
-                lpu.run(steps=steps)
-            lpu[circuit.uids[3:90:4]].set("V", -51.0)
-            lpu.run(steps=97)
-            for part in getattr(lpu.simulation, "_parts", []):
-                assert isinstance(part.exchange, PeerExchange)
-        return {"V": recorder.get("V")} | recorder.get("spike_state")
-
-    drawing.MANY = 0
-    drawn = link((0, 300), (0, 300), RULES[0], *LAWS[1])
-    group = model("LeakyIAFDelta"), 300, lif, None
-    early, plain = network(400), [weighted_network(300, least) for least in (1, 5)]
-    every = [*plain, early, nd.Circuit.from_arrays([group], [drawn], seed=7)]
-    barrier = due.BARRIER
-    for due.BARRIER in (barrier, -1.0):  # delivered ahead, and when due
+    groups = [(model("LeakyIAFDelta"), 300, lif, None)]
+    drawn = nd.Circuit.from_arrays(groups, [link((0, 300), (0, 300), RULES[0], *LAWS[1])], seed=7)
+    early, number = network(400), np.arange(300, dtype=np.int32)
+    groups = [(model("LeakyIAF"), 300, {**IAF, "initV": -60.0}, None),
+              (model("PowerGPotGPot"), 300, {**POWER, "threshold": -70.0}, None)]  # fmt: skip
+    across = (number * 7 + 150) % 300 + 300
+    links = [
+        nd.Connections("V", "V", number, across, (1 + number % 9) * DT),
+        nd.Connections("g", "I", number + 300, number, data={"reverse": 0.0}),
+    ]
+    graded = nd.Circuit.from_arrays(groups, links)
+    every = [weighted_network(300, 1), weighted_network(300, 5), early, drawn, graded]
+    drawing.MANY, barrier, compared = 0, due.BARRIER, 0
+    for when_due in (False, True):
+        due.BARRIER = -1.0 if when_due else barrier
         for circuit in every:
-            expected = recorded(circuit, backend="cpu")
-            found = recorded(circuit, backend="cuda", devices=count)
-            assert len(expected["time"]) > 100
+            expected = recorded(circuit, when_due, backend="cpu")
+            found = recorded(circuit, when_due, backend="cuda", devices=count)
+            assert circuit is graded or len(expected["time"]) > 100
             for name, values in expected.items():
                 assert np.array_equal(values, found[name]), f"{circuit}: {name}"
-    return 2 * len(every)
+            compared += 1
+    return compared
 
 
 if __name__ == "__main__":
     divide(int(sys.argv[1]))
-    print(f"{compare(int(sys.argv[1]))} circuits in {sys.argv[1]} parts: all bits are the same")
+    print(f"{compare(int(sys.argv[1]))} comparisons of {sys.argv[1]} parts: all bits are the same")

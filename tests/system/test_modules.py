@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from emulated_gpu import MODELS, emulated
 from stepping import Counter, Echo, N, chain, ends, relays, run, wire
 
-from neurodriver import Manager
+from neurodriver import LPU, Manager, MemoryRecorder
 from neurodriver.errors import CircuitError, LPUExecutionError
 
+__all__ = ["emulated"]
 STEPS = 20
 
 
@@ -63,7 +65,7 @@ def test_the_lpu_has_the_same_bits_beside_modules() -> None:
     from cutting import assert_equal_bits, by_uid, network, random_parts, whole, with_crossings
     from support import DT
 
-    from neurodriver import LPU, MemoryRecorder, StepInput
+    from neurodriver import StepInput
     from neurodriver.circuit.cut import cut
 
     circuit, inputs = network(30, 3)
@@ -126,6 +128,41 @@ def test_the_first_value_stands_for_all_steps_before(more: int) -> None:
     taken = recorder.get("V")[:, 1]
     np.testing.assert_array_equal(taken[: more + 1], 7.0)
     np.testing.assert_array_equal(taken[more + 1 :], counts(0, STEPS - 1 - more)[:, 0])
+
+
+def beside_a_module(backend: str) -> Any:
+    """Return what an LPU records, which gets values of a Counter, and whose own one is set."""
+    from support import DT, build, node
+
+    port = {"class": "Port", "port_type": "gpot", "port_io": "in"}
+    circuit = build(
+        {
+            "a": node("Halving", {"start": 0.25}),
+            "x": node("Share", {}),
+            "i": {**port, "selector": "/l/i"},
+            "y": node("Share", {}),
+            "b": node("Halving", {"start": 0.0}),
+        },
+        [("a", "x", {"delay": 3e-4}), ("x", "b"), ("i", "y", {"variable": "V"}), ("y", "b")],
+        models=MODELS,
+    )
+    recorder = MemoryRecorder([("V", ["a", "b"]), ("I", None)])
+    man = Manager(quiet=True)
+    man.add(LPU, "l", circuit, DT, [], [recorder], backend=backend)
+    man.add(Counter, "c", "c")
+    man.connect("c", "l", wire("/c/v[0]", "/l/i"))
+    man.spawn()
+    man.lpus["l"]["a"].set("V", 0.75)
+    man.start(steps=12)
+    man.wait()
+    return np.hstack([recorder.get("V"), recorder.get("I")])
+
+
+def test_what_a_module_sends_changes_no_other_value(emulated: None) -> None:
+    """On a GPU, too."""
+    expected, found = beside_a_module("cpu"), beside_a_module("cuda")
+    np.testing.assert_array_equal(found, expected)
+    assert expected[0, 0] == 0.75 and (np.ptp(expected, axis=0) > 0).all()
 
 
 class Wrong(Counter):
