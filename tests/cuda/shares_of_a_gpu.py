@@ -122,7 +122,8 @@ def compare(count: int) -> int:
                 sent = "V" if circuit is graded else "spike_state"
                 assert {one.variable for one in blocks} == {sent}
                 plans = [g for one in parts for g in one.simulation.program.gathers.values()]
-                assert circuit is graded or any(map(due.is_due, plans)) == when_due
+                # sources of the others have too few connections into each of eight parts
+                assert circuit is not early or any(map(due.is_due, plans)) == when_due
         found = {"V": recorder.get("V")}
         return found if circuit is graded else found | recorder.get("spike_state")
 
