@@ -86,9 +86,9 @@ _QUICK = Path(__file__).with_name("quick-c++")
 
 
 def _named() -> str | None:
-    """Return the compiler that the user has named: tests that started this one name the quick one.
+    """Return the compiler that the user has named.
 
-    That would call itself.
+    A test that starts other tests has named the quick compiler for them. It would call itself.
     """
     given = os.environ.get("NEURODRIVER_CXX")
     return os.environ.get("QUICK_CXX") if given and _QUICK.name in given else given

@@ -78,7 +78,7 @@ class PartRows:
         for i, sources, reads in self._imports():
             block = self._exchange.takes.blocks[i]
             rows = _rows_of(self._whole, snapshot, block.variable, sources)
-            # the newest come by the exchange; kernels take none before step 0 of it
+            # the newest come by the exchange, but kernels take no row before step 0 from it
             rows[: min(self._exchange.timing.ahead, snapshot.step + 1)] = 0
             for variable, first in reads:
                 elements = first + np.arange(len(sources))

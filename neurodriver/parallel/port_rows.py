@@ -120,7 +120,7 @@ class PortRows:
             for relay in [one for one in self._joined.relays if one.imported]:
                 yield relay.variable, self._placed_relay(relay, component, *found, 1)
             rows, counts = _later(*found, np.ones(len(block), np.int64))
-            # the newest come by the exchange; kernels take none before step 0 of it
+            # the newest come by the exchange, but kernels take no row before step 0 from it
             rows[: min(self._known, snapshot.step + 1)] = 0
             for variable, at in reads.items():
                 yield variable, Placed(at, rows, counts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import runpy
 import shlex
 import shutil
 import subprocess
@@ -320,3 +321,18 @@ def forget() -> object:
     """Let later tests find the compiler anew."""
     yield
     compiler._found.cache_clear()
+
+
+def test_tests_that_are_started_by_tests_name_the_users_compiler(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The quick compiler, which the first ones name, would call itself."""
+    conftest = Path(__file__).parents[1] / "conftest.py"
+    named = runpy.run_path(str(conftest))["_named"]
+    monkeypatch.setenv("QUICK_CXX", "some-c++ -option")
+    monkeypatch.setenv("NEURODRIVER_CXX", f"{conftest.with_name('quick-c++')} -O1")
+    assert named() == "some-c++ -option"
+    monkeypatch.setenv("NEURODRIVER_CXX", "another-c++")
+    assert named() == "another-c++"
+    monkeypatch.delenv("NEURODRIVER_CXX")
+    assert named() is None
